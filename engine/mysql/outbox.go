@@ -91,15 +91,6 @@ func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string
 // Resolve returns schema.table from information_schema, or "" where there is none. A name without a schema is looked
 // for in the current database.
 func Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
-	var schema, table string
-	text, args := "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?", []any{n.Base()}
-	if n.Schema() != "" {
-		text = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
-		args = []any{n.Schema(), n.Base()}
-	}
-	found, err := n.Found(q.QueryRowContext(ctx, text, args...), &schema, &table)
-	if !found {
-		return "", err
-	}
-	return schema + "." + table, nil
+	return n.Found(q.QueryRowContext(ctx, `SELECT table_schema, table_name FROM information_schema.tables
+WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?`, n.Schema(), n.Base()))
 }

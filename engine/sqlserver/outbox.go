@@ -126,11 +126,6 @@ func Ready(ctx context.Context, q statement.Querier) error {
 
 // Resolve returns schema.table, or "" where OBJECT_ID finds none or the login may not see it.
 func Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
-	var schema, table sql.NullString
-	_, err := n.Found(q.QueryRowContext(ctx, "SELECT OBJECT_SCHEMA_NAME(OBJECT_ID(@p1)), OBJECT_NAME(OBJECT_ID(@p1))",
-		n.String()), &schema, &table)
-	if err != nil || !table.Valid {
-		return "", err
-	}
-	return schema.String + "." + table.String, nil
+	return n.Found(q.QueryRowContext(ctx, "SELECT OBJECT_SCHEMA_NAME(OBJECT_ID(@p1)), OBJECT_NAME(OBJECT_ID(@p1))",
+		n.String()))
 }
