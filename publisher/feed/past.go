@@ -58,10 +58,7 @@ func (s *session) lookPast(crowded []int, limit poller.Limit) bool {
 	if len(avoid) == 0 {
 		return false
 	}
-	ranges := make([]claims.Range, len(crowded))
-	for i, b := range slices.Sorted(slices.Values(crowded)) {
-		ranges[i] = claims.Range{From: b, To: b + 1}
-	}
+	ranges := claims.RangesOf(crowded, claims.Buckets)
 	found := make(chan sighting, 1)
 	p.found = found
 	p.ended.Go(func() {

@@ -86,20 +86,20 @@ func (s *session) readCrowded(ctx context.Context, crowded []int, limit poller.L
 	return page, nil
 }
 
-// uncrowded are the ranges without the crowded buckets. It may be none: that is not nil.
+// uncrowded are the ranges without the crowded buckets.
 func (s *session) uncrowded(ranges []claims.Range) []claims.Range {
-	rest := make([]claims.Range, 0, len(ranges)+len(s.crowded))
-	crowded := slices.Sorted(slices.Values(s.crowded))
+	if len(s.crowded) == 0 {
+		return ranges
+	}
+	var rest []int
 	for _, r := range ranges {
-		for _, b := range crowded {
-			if r.From <= b && b < r.To {
-				rest = append(rest, claims.Range{From: r.From, To: b})
-				r.From = b + 1
+		for b := r.From; b < r.To; b++ {
+			if !slices.Contains(s.crowded, b) {
+				rest = append(rest, b)
 			}
 		}
-		rest = append(rest, r)
 	}
-	return slices.DeleteFunc(rest, func(r claims.Range) bool { return r.From >= r.To })
+	return claims.RangesOf(rest, claims.Buckets)
 }
 
 // from is the part of the ranges from a bucket on, below the part below it.
