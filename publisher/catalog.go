@@ -47,8 +47,7 @@ func (c *catalog) session(ctx context.Context) (*feed.Outbox, error) {
 		}
 		o.tried.Store(true)
 	}
-	outbox := o.Outbox
-	return &outbox, nil
+	return &o.Outbox, nil
 }
 
 // explain wraps an error with what was tried, and with the remedy where settings or schema are at fault.

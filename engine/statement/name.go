@@ -61,7 +61,8 @@ func (n Name) Index(what string) string {
 // IndexName is index, quoted.
 func (n Name) IndexName(what string) string { return n.syntax.Quote(n.Index(what)) }
 
-// Found reads the schema and the name that a catalog says of the table, as one text; "" where it knows none of the name.
+// Found reads the schema and the name that a catalog says of the table, as one text; "" where it knows none of that
+// name.
 func (n Name) Found(row *sql.Row) (string, error) {
 	var schema, table sql.NullString
 	if err := row.Scan(&schema, &table); err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -67,8 +67,8 @@ func (c *Config) StrategyFor(own bool) claims.Strategy {
 	return claims.Leader
 }
 
-// takeFirst draws a token for the session, and takes what it cannot be without: all partitions (leader), or the one that
-// it is for. One that goes on has its partitions, and sessions of the other strategies take some as they go.
+// takeFirst draws a token for the session, and takes what it cannot be without: all partitions (leader), or the one
+// that it is for. One that goes on has its partitions, and sessions of the other strategies take some as they go.
 func (s *session) takeFirst(ctx context.Context) error {
 	var wanted []int
 	var by []string // who else holds some of them

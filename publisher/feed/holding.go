@@ -88,8 +88,8 @@ func (h *holding) take(ctx context.Context, join bool, choose func(*claims.Surve
 	return got, nil
 }
 
-// release gives partitions back. The caller has the token of exclusive. They count as given back from now on: they may be
-// somebody else's as soon as the request is under way, also where it fails. What is not, expires.
+// release gives partitions back. The caller has the token of exclusive. They count as given back from now on: they may
+// be somebody else's as soon as the request is under way, also where it fails. What is not, expires.
 func (h *holding) release(ctx context.Context, partitions []int) error {
 	gone := func(i int) bool { return slices.Contains(partitions, i) }
 	h.leaving = slices.DeleteFunc(h.leaving, gone)

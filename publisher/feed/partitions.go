@@ -178,8 +178,8 @@ func (s *session) handOver(ctx context.Context) error {
 	return nil
 }
 
-// ranges are the buckets of partitions that the session holds. All events of a table without buckets are in bucket 0, and
-// so are those that have one order. It reports false if there are none.
+// ranges are the buckets of partitions that the session holds. All events of a table without buckets are in bucket 0,
+// and so are those that have one order. It reports false if there are none.
 func (s *session) ranges(partitions []int) ([]claims.Range, bool) {
 	if !s.outbox.Own {
 		return []claims.Range{{From: 0, To: 1}}, true

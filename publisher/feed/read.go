@@ -17,8 +17,8 @@ func (s *session) read(ctx context.Context, ranges []claims.Range, bySeq bool,
 	return s.outbox.Events.Fetch(ctx, ranges, bySeq, s.wider(limit, ranges, false))
 }
 
-// wider is a limit with room for what a fetch of ranges shows again: what is in flight there (of retries only those), or
-// left alone.
+// wider is a limit with room for what a fetch of ranges shows again: what is in flight there (of retries only those),
+// or left alone.
 func (s *session) wider(limit poller.Limit, ranges []claims.Range, retries bool) poller.Limit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,8 +31,8 @@ func (s *session) wider(limit poller.Limit, ranges []claims.Range, retries bool)
 	return limit
 }
 
-// fresh leaves out the rows that are left alone, in flight, or were that when the fetch began. It stops at the limit, as a
-// fetch does: the others come with a later page. The first row comes however large it is.
+// fresh leaves out the rows that are left alone, in flight, or were that when the fetch began. It stops at the limit,
+// as a fetch does: the others come with a later page. The first row comes however large it is.
 func (s *session) fresh(rows []event.Row, limit poller.Limit, more bool) ([]event.Row, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -107,7 +107,8 @@ func goldenNames(engine string) (db *statement.DB, outbox, beside statement.Name
 // goldenClaims are the claims beside these tables.
 func goldenClaims(db *statement.DB, engine string) *claims.Table {
 	_, _, beside := goldenNames(engine)
-	return claims.New(db, goldenEngines[engine].claims, claims.Place{Table: beside.String(), Outbox: "shop.outbox"}, 1, nil)
+	place := claims.Place{Table: beside.String(), Outbox: "shop.outbox"}
+	return claims.New(db, goldenEngines[engine].claims, place, 1, nil)
 }
 
 var goldenConfig = Config{Ordering: poller.OrderKey, Block: true, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour}

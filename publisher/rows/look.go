@@ -194,7 +194,8 @@ func (t *Table) oldest(s *statement.Statement) {
 		s.Add("NULL")
 		return
 	case t.side != "":
-		t.unhindered(s.Add("(SELECT ", t.o.created, " FROM ", t.outbox.String(), " o", t.hints["pending"], " WHERE ", t.o.pending))
+		s.Add("(SELECT ", t.o.created, " FROM ", t.outbox.String(), " o", t.hints["pending"], " WHERE ", t.o.pending)
+		t.unhindered(s)
 		s.Add(" ORDER BY ", t.o.order, t.db.Limit("1", 0), ")")
 		return
 	}

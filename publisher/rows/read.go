@@ -42,8 +42,8 @@ func (t *Table) scan(scan func(...any) error) (event.Row, error) {
 	var size int
 	var payload []byte
 	o := &r.Outbox
-	into := []any{t.idIn(&r.Ref), &r.Bucket, &o.AggregateType, &o.AggregateID, &eventType, &key, &created, &r.Attempts, &parent,
-		&state, &size, &payload}
+	into := []any{t.idIn(&r.Ref), &r.Bucket, &o.AggregateType, &o.AggregateID, &eventType, &key, &created, &r.Attempts,
+		&parent, &state, &size, &payload}
 	var available, expires, now any
 	if t.timed() {
 		into = append(into, &available, &expires, &now)

@@ -155,13 +155,15 @@ func (t *Table) refused(err error) bool {
 // locked reports whether an error says that somebody else's transaction locks a row that was to be changed.
 func (t *Table) locked(err error) bool { return t.failed(err, engine.FaultLocked) }
 
-func (t *Table) failed(err error, as engine.Fault) bool { return err != nil && t.cfg.Classify(err) == as }
+func (t *Table) failed(err error, as engine.Fault) bool {
+	return err != nil && t.cfg.Classify(err) == as
+}
 
 // apply writes marks that are more than published rows. It returns the aggregates of which more events wait for nothing
 // than one transaction lets go, and the rows that did not take their marks.
 func (t *Table) apply(ctx context.Context, q statement.Querier, m *event.Marks) (rest []event.Aggregate,
 	unmarked []event.Ref, err error) {
-	published := slices.Concat(m.Published, refsIn(m.Retried))
+	published := m.Accepted()
 	if t.side != "" { // which has no state for it
 		published = append(published, refsIn(m.Expired)...)
 	}

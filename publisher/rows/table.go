@@ -77,12 +77,15 @@ type Config struct {
 func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, of *claims.Table) *Table {
 	seq := d.Seq()
 	_, blocked := d.Seek("b", "")
-	t := &Table{db: db, syntax: d, Claims: of, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"), entries: outbox.String(),
-		eventColumn: seq, attemptsColumn: "retry_count", unordered: cfg.Ordering == poller.OrderNone,
-		key: seq, readable: "*", markable: "o.state IN ('PENDING', 'FAILED')",
+	t := &Table{
+		db: db, syntax: d, Claims: of, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"),
+		entries: outbox.String(), eventColumn: seq, attemptsColumn: "retry_count",
+		unordered: cfg.Ordering == poller.OrderNone,
+		key:       seq, readable: "*", markable: "o.state IN ('PENDING', 'FAILED')",
 		byBucket: "k.bucket, k." + seq, bySeq: "k." + seq, byPosition: "o." + seq, byBlocked: blocked + "b." + seq,
 		hints: map[string]string{"key": d.Force(""), "pending": d.Force("pending"), "order": d.Force("order"),
-			"blocked": d.Force("blocked")}}
+			"blocked": d.Force("blocked")},
+	}
 	if t.bySource() { // every earlier event may be in the way
 		t.byBlocked, t.hints["blocked"] = "b."+seq, t.hints["pending"]
 	}
@@ -104,11 +107,13 @@ func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement
 	cfg.MostRows = idsAtOnce
 	f := foreign{l, v, db}
 	o := f.words("o")
-	t := &Table{foreign: f, db: db, Claims: of, outbox: outbox, cfg: cfg, o: o, side: side.String(), entries: side.String(),
-		eventColumn: "event", attemptsColumn: "attempts",
+	t := &Table{
+		foreign: f, db: db, Claims: of, outbox: outbox, cfg: cfg, o: o, side: side.String(),
+		entries: side.String(), eventColumn: "event", attemptsColumn: "attempts",
 		unordered: cfg.Ordering == poller.OrderNone || cfg.Ordering == poller.OrderKey && l.AggregateID == nil,
 		key:       db.Quote(l.ID.Name), readable: f.mapped(), markable: o.pending,
-		byBucket: o.order, bySeq: o.order, byPosition: "o.position, o.event", byBlocked: "b.position, b.event"}
+		byBucket: o.order, bySeq: o.order, byPosition: "o.position, o.event", byBlocked: "b.position, b.event",
+	}
 	if index != "" {
 		t.hints = map[string]string{"pending": v.ByIndex(db.Quote(index)), "order": v.ByIndex(db.Quote(index))}
 	}
