@@ -183,7 +183,7 @@ func (s *session) uncertain(orderKey string) bool {
 	case since >= f.fetches, f.has(orderKey):
 		return true
 	}
-	s.unpark(orderKey)
+	delete(s.parked, orderKey)
 	return false
 }
 

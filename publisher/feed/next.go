@@ -137,9 +137,6 @@ func (s *session) mend(ctx context.Context) (bool, error) {
 
 // Parked reports whether an event of this order key failed in this session, and its retry is not settled yet.
 func (s *session) Parked(orderKey []byte) bool {
-	if s.parkedKeys.Load() == 0 {
-		return false
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.parked[string(orderKey)]
@@ -188,7 +185,7 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	s.mu.Lock()
 	s.ended = true
 	warnings, deadLettered, expired, failure := s.warnings, s.deadLettered, s.expired, cmp.Or(s.unwritten, s.unmarked)
-	well := !s.failed && !s.unsettled
+	well, parked := !s.failed && !s.unsettled, len(s.parked) > 0
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout(s.cfg.ClaimTTL))
 	defer cancel()
@@ -203,7 +200,7 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	report.Warnings = append(report.Warnings, warnings...)
 	report.DeadLettered = append(report.DeadLettered, deadLettered...)
 	report.Expired += expired
-	if report.Outbox = s.shared.count(ctx, s.parkedKeys.Load() > 0); report.Outbox != nil {
+	if report.Outbox = s.shared.count(ctx, parked); report.Outbox != nil {
 		report.Parked = int(report.Outbox.Failed + report.Outbox.HeldUp())
 	}
 	return failure

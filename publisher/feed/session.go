@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -62,8 +61,6 @@ type session struct {
 	settled chan struct{} // holds one signal: a settlement is done
 
 	deadLetters poller.DeadLetterWriter // for Settle
-
-	parkedKeys atomic.Int64 // len(parked)
 
 	mu        sync.Mutex
 	ended     bool // nothing is fetched or settled any more
@@ -192,14 +189,4 @@ func (c *round) next(last int, more bool) {
 			*c = round{bucket: c.bucket + 1}
 		}
 	}
-}
-
-func (s *session) park(orderKey string) {
-	s.parked[orderKey] = s.inFlight.fetches
-	s.parkedKeys.Store(int64(len(s.parked)))
-}
-
-func (s *session) unpark(orderKey string) {
-	delete(s.parked, orderKey)
-	s.parkedKeys.Store(int64(len(s.parked)))
 }
