@@ -8,8 +8,9 @@
 // pending as long as the table says so, and it waits while an earlier entry of its aggregate is in the way: that is not
 // stored, so that followers cost nothing, however many they are, and go on as soon as that entry is gone.
 //
-// words.go writes the expressions that differ. read.go, look.go, settle.go, list.go and clean.go are the same for both.
-// waiting.go is what only an own table has: WAITING events. side.go is what only the side table has.
+// What differs by a word is said by Own and Mapped, and by words.go. read.go, look.go, settle.go, list.go and clean.go
+// are the same for both. waiting.go is what only an own table has: WAITING events. side.go is what only the side table
+// has.
 package rows
 
 import (
