@@ -3,16 +3,15 @@ package claims
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Syntax is how an engine writes claims. It says which statements are sent, and in which order. Table sends them.
 type Syntax interface {
-	// Draw increments the fencing token, and locks the counter's row until the transaction ends. The first step that
-	// returns a row returns the token.
+	// Draw increments the fencing token, locks the counter's row until the transaction ends, and shows the token.
 	Draw(p Place) []Step
 	// Take claims units that are free, expired or the owner's, and shows those that it got.
 	Take(p Place, c Claim, units []string) []Step
@@ -26,11 +25,10 @@ type Syntax interface {
 	Ddl(claims statement.Name) string
 }
 
-// Step is one statement of several.
+// Step is one statement of several. It is not sent where those before it have shown all that was wanted.
 type Step struct {
 	Write func(s *statement.Statement)
 	Shows bool // it has a result
-	Rest  bool // it is for the units that the steps before did not get
 }
 
 // Units is a table expression over units, sorted: two instances that claim several take the locks in one order.
@@ -45,64 +43,46 @@ func Units(s *statement.Statement, alias string, units []string) string {
 	return s.Rows(alias, []statement.Field{statement.Text("unit")}, list)
 }
 
-// again does work until it does not fail because of a row that somebody else has just made.
-func (t *Table) again(work func() error) error {
+// run sends steps until they have shown n values, and returns these. It begins anew where somebody else has just made a
+// row that a step was to make.
+func (t *Table) run(ctx context.Context, q statement.Querier, n int, steps []Step) (shown []string, err error) {
 	for try := 1; ; try++ {
-		err := work()
+		shown, err = nil, nil
+		for _, step := range steps {
+			if err != nil || len(shown) == n {
+				break
+			}
+			s := t.db.Statement()
+			step.Write(s)
+			if !step.Shows {
+				_, err = s.Exec(ctx, q)
+				continue
+			}
+			var some []string
+			some, err = s.Texts(ctx, q)
+			shown = append(shown, some...)
+		}
 		if err == nil || try == statement.Tries || !t.syntax.Conflict(err) {
-			return err
+			return shown, err
 		}
 	}
 }
 
 // drawIn takes the next fencing token within q, a transaction.
-func (t *Table) drawIn(ctx context.Context, q statement.Querier) (token uint64, err error) {
-	err = t.again(func() error {
-		for _, step := range t.syntax.Draw(t.Place) {
-			s := t.db.Statement()
-			step.Write(s)
-			if !step.Shows {
-				if _, err := s.Exec(ctx, q); err != nil {
-					return err
-				}
-				continue
-			}
-			if err := s.Row(ctx, q, &token); !errors.Is(err, sql.ErrNoRows) {
-				return err
-			}
-		}
-		return sql.ErrNoRows
-	})
-	return token, err
+func (t *Table) drawIn(ctx context.Context, q statement.Querier) (uint64, error) {
+	shown, err := t.run(ctx, q, 1, t.syntax.Draw(t.Place))
+	if err == nil && len(shown) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseUint(shown[0], 10, 64)
 }
 
 // takeIn returns the units that it got, within q.
-func (t *Table) takeIn(ctx context.Context, q statement.Querier, c Claim, units []string) (taken []string, err error) {
-	err = t.again(func() error {
-		taken = nil
-		for _, step := range t.syntax.Take(t.Place, c, units) {
-			if step.Rest && len(taken) == len(units) {
-				continue
-			}
-			s := t.db.Statement()
-			step.Write(s)
-			if !step.Shows {
-				if _, err := s.Exec(ctx, q); err != nil {
-					return err
-				}
-				continue
-			}
-			got, err := s.Texts(ctx, q)
-			if err != nil {
-				return err
-			}
-			for _, unit := range got {
-				if !slices.Contains(taken, unit) {
-					taken = append(taken, unit)
-				}
-			}
-		}
-		return nil
-	})
-	return taken, err
+func (t *Table) takeIn(ctx context.Context, q statement.Querier, c Claim, units []string) ([]string, error) {
+	shown, err := t.run(ctx, q, len(units), t.syntax.Take(t.Place, c, units))
+	slices.Sort(shown)
+	return slices.Compact(shown), err // a step may take again what one before it took
 }

@@ -64,7 +64,7 @@ func (p *Publisher) Count(ctx context.Context, f event.Filter) (int64, error) {
 // List shows events page by page, so that its memory does not depend on how many there are. What changes meanwhile is
 // shown before or after the change.
 func (p *Publisher) List(ctx context.Context, f event.Filter, each func(event.Entry) error) error {
-	_, err := p.pages(ctx, f, func(_ *rows.Table, entries []event.Entry) (int64, error) {
+	_, err := p.pages(ctx, f, nil, func(_ *rows.Table, entries []event.Entry) (int64, error) {
 		for i := range entries {
 			if err := each(entries[i]); err != nil {
 				return int64(i), err
@@ -75,9 +75,10 @@ func (p *Publisher) List(ctx context.Context, f event.Filter, each func(event.En
 	return err
 }
 
-// pages gives the chosen events to work, a page at a time, and adds up what it returns.
-func (p *Publisher) pages(ctx context.Context, f event.Filter, work func(*rows.Table, []event.Entry) (int64,
-	error)) (total int64, err error) {
+// pages gives the chosen events to work, a page at a time, and adds up what it returns: progress, if it is not nil, is
+// told the sum after each page.
+func (p *Publisher) pages(ctx context.Context, f event.Filter, progress func(int64),
+	work func(*rows.Table, []event.Entry) (int64, error)) (total int64, err error) {
 	if err := f.Check(); err != nil {
 		return 0, err
 	}
@@ -97,7 +98,9 @@ func (p *Publisher) pages(ctx context.Context, f event.Filter, work func(*rows.T
 		}
 		if len(entries) > 0 {
 			n, err := work(o.events, entries)
-			total += n
+			if total += n; progress != nil {
+				progress(total)
+			}
 			if err != nil {
 				return total, err
 			}
@@ -118,10 +121,8 @@ func (p *Publisher) Requeue(ctx context.Context, f event.Filter, progress func(i
 	if err := f.Narrow("requeue", []event.State{event.Delayed}, event.Dead, event.Failed); err != nil {
 		return 0, err
 	}
-	var total int64
-	return p.pages(ctx, f, func(t *rows.Table, entries []event.Entry) (int64, error) {
-		n, err := t.RequeueThese(ctx, entries)
-		return n, report(&total, n, progress, err)
+	return p.pages(ctx, f, progress, func(t *rows.Table, entries []event.Entry) (int64, error) {
+		return t.RequeueThese(ctx, entries)
 	})
 }
 
@@ -132,19 +133,9 @@ func (p *Publisher) Discard(ctx context.Context, f event.Filter, by string, prog
 	}
 	reason := plaintext.Start(plaintext.Storable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"),
 		time.Now().UTC().Format(time.RFC3339))), 1000)
-	var total int64
-	return p.pages(ctx, f, func(t *rows.Table, entries []event.Entry) (int64, error) {
-		n, err := t.DiscardThese(ctx, entries, reason)
-		return n, report(&total, n, progress, err)
+	return p.pages(ctx, f, progress, func(t *rows.Table, entries []event.Entry) (int64, error) {
+		return t.DiscardThese(ctx, entries, reason)
 	})
-}
-
-func report(total *int64, n int64, progress func(int64), err error) error {
-	*total += n
-	if progress != nil {
-		progress(*total)
-	}
-	return err
 }
 
 // Pause stops publishing on every instance, with its next look.
@@ -180,8 +171,11 @@ func (p *Publisher) Work(ctx context.Context) (partitions []int, of int, err err
 	if p.catalog.cfg.StrategyFor(o.Own) == claims.Partitioned {
 		of = cmp.Or(g.Partitions, p.catalog.cfg.Partitions)
 	}
-	if g.Paused || !g.Work {
+	switch {
+	case g.Paused || !g.Work:
 		return nil, of, nil
+	case of == 1: // it has all the work
+		return []int{0}, of, nil
 	}
 	partitions, err = o.events.Work(ctx, claims.All(of), of)
 	return partitions, of, err

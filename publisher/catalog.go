@@ -47,8 +47,7 @@ func (c *catalog) session(ctx context.Context) (*feed.Outbox, error) {
 		}
 		o.tried.Store(true)
 	}
-	outbox := o.Outbox
-	return &outbox, nil
+	return &o.Outbox, nil
 }
 
 // explain wraps an error with what was tried, and with the remedy where settings or schema are at fault.
@@ -145,26 +144,24 @@ func (o *opened) warn(format string, args ...any) {
 	o.Warnings = append(o.Warnings, fmt.Sprintf(format, args...))
 }
 
-// place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its
-// name.
-func (c *catalog) place(qualified string) claims.Place {
-	return claims.Place{Table: c.claims.String(), Outbox: claimName(qualified)}
+// claimsOf are the claims of the outbox, divided into so many partitions. All who publish from one table exclude each
+// other, however they write its name.
+func (c *catalog) claimsOf(qualified string, partitions int) *claims.Table {
+	place := claims.Place{Table: c.claims.String(), Outbox: claimName(qualified)}
+	return claims.New(c.db, c.texts.claims, place, partitions, c.cfg.Alive)
 }
 
 func (c *catalog) rowsConfig() rows.Config {
 	cfg := &c.cfg
-	return rows.Config{Ordering: cfg.Ordering, Partitions: cfg.Partitions, Block: cfg.Policy.Block,
-		MaxRowBytes: cfg.MaxRowBytes, MostRows: c.texts.mostRows, Timeout: cfg.Timeout, Retention: cfg.Retention,
-		Alive: cfg.Alive, Refused: func(err error) bool {
-			kind := engine.Classify(c.conn.Dialect, err)
-			return kind == engine.FaultConstraint || kind == engine.FaultData
-		}, Locked: func(err error) bool { return engine.Classify(c.conn.Dialect, err) == engine.FaultLocked }}
+	return rows.Config{Ordering: cfg.Ordering, Block: cfg.Policy.Block, MaxRowBytes: cfg.MaxRowBytes,
+		MostRows: c.texts.mostRows, Timeout: cfg.Timeout, Retention: cfg.Retention,
+		Classify: func(err error) engine.Fault { return engine.Classify(c.conn.Dialect, err) }}
 }
 
 func (c *catalog) ownEvents(qualified string, timed bool) *rows.Table {
 	cfg := c.rowsConfig()
 	cfg.Timed = timed
-	return rows.Own(c.db, c.texts.rows, c.outbox, cfg, c.texts.claims, c.place(qualified))
+	return rows.Own(c.db, c.texts.rows, c.outbox, cfg, c.claimsOf(qualified, c.cfg.Partitions))
 }
 
 // table reads what the catalog says of the table and its indexes.

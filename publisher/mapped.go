@@ -42,8 +42,9 @@ func (c *catalog) mapped(ctx context.Context, t *engine.Table, o *opened) error 
 		return fmt.Errorf("%w: source__map__id: column %s of %s is %s, and the table of failed events holds ids of up to %d characters: "+
 			"name another unique column, or make it shorter", poller.ErrConfig, l.ID.Name, o.Table, l.ID.Type, most)
 	}
+	held := c.claimsOf(o.Table, 1)
 	events := func(index string) *rows.Table {
-		return rows.Mapped(c.db, c.texts.values, l, c.outbox, side, index, c.rowsConfig(), c.texts.claims, c.place(o.Table))
+		return rows.Mapped(c.db, c.texts.values, l, c.outbox, side, index, c.rowsConfig(), held)
 	}
 	o.Warnings = append(o.Warnings, l.Warnings...)
 	for _, index := range l.Serving(t.Indexes) {

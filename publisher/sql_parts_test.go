@@ -15,9 +15,9 @@ type longest struct {
 	n int
 }
 
-func (l *longest) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
+func (l *longest) BySeq(s *statement.Statement, table statement.Name, column string, set func() string, seqs []int64) {
 	l.n = max(l.n, len(seqs))
-	l.Syntax.BySeq(s, table, set, seqs)
+	l.Syntax.BySeq(s, table, column, set, seqs)
 }
 
 // TestNoStatementMarksTooManyRows: SQL Server locks the whole table for a statement that changes 5,000 rows.

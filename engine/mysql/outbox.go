@@ -23,11 +23,6 @@ func (Outbox) Update(table, alias, set, from, where string) string {
 	return "UPDATE " + from + " STRAIGHT_JOIN " + table + " AS " + alias + " ON " + where + " SET " + set
 }
 
-// BySeq writes the ids out in an IN list.
-func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
-	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
-}
-
 // Seek goes by the column that holds the aggregate's id while an event is in the way or waits, and is NULL otherwise:
 // MySQL has no partial indexes. It sorts what an index has in order already unless the order names all its columns.
 func (Outbox) Seek(b, id string) (condition, order string) {
@@ -96,15 +91,6 @@ func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string
 // Resolve returns schema.table from information_schema, or "" where there is none. A name without a schema is looked
 // for in the current database.
 func Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
-	var schema, table string
-	text, args := "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?", []any{n.Base()}
-	if n.Schema() != "" {
-		text = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
-		args = []any{n.Schema(), n.Base()}
-	}
-	found, err := n.Found(q.QueryRowContext(ctx, text, args...), &schema, &table)
-	if !found {
-		return "", err
-	}
-	return schema + "." + table, nil
+	return n.Found(q.QueryRowContext(ctx, `SELECT table_schema, table_name FROM information_schema.tables
+WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?`, n.Schema(), n.Base()))
 }

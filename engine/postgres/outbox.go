@@ -53,11 +53,6 @@ func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string
 
 // Resolve returns schema.table, or "" where there is none. A name without a schema is looked for along the search path.
 func Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
-	var schema, table string
-	found, err := n.Found(q.QueryRowContext(ctx, `SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = to_regclass($1)`, n.String()), &schema, &table)
-	if !found {
-		return "", err
-	}
-	return schema + "." + table, nil
+	return n.Found(q.QueryRowContext(ctx, `SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = to_regclass($1)`, n.String()))
 }

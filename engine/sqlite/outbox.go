@@ -74,8 +74,6 @@ func Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string
 	if n.Schema() != "" {
 		master = Statement{}.Quote(n.Schema()) + "." + master
 	}
-	var table string
-	_, err := n.Found(q.QueryRowContext(ctx, "SELECT name FROM "+master+
-		" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.Base()), &table)
-	return table, err
+	return n.Found(q.QueryRowContext(ctx, "SELECT NULL, name FROM "+master+
+		" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.Base()))
 }

@@ -29,7 +29,7 @@ func (Claims) Draw(p claims.Place) []claims.Step {
 func (d Claims) Take(p claims.Place, c claims.Claim, units []string) []claims.Step {
 	return []claims.Step{
 		{Shows: true, Write: func(s *statement.Statement) { d.insert(s, p, c, units) }},
-		{Shows: true, Rest: true, Write: func(s *statement.Statement) { d.takeOver(s, p, c, units) }},
+		{Shows: true, Write: func(s *statement.Statement) { d.takeOver(s, p, c, units) }},
 	}
 }
 

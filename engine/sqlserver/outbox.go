@@ -30,7 +30,7 @@ func (Outbox) Update(table, alias, set, from, where string) string {
 }
 
 // BySeq joins the numbers as a JSON array by Update, which seeks each row.
-func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
+func (d Outbox) BySeq(s *statement.Statement, table statement.Name, column string, set func() string, seqs []int64) {
 	type object struct {
 		Seq int64 `json:"seq"`
 	}
@@ -40,7 +40,7 @@ func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() s
 	}
 	value := set()
 	s.Add(d.Update(table.String(), "o", value, s.Rows("r", []statement.Field{statement.Int("seq")}, list),
-		"o.seq = r.seq"), " WHERE 1 = 1")
+		"o."+column+" = r.seq"), " WHERE 1 = 1")
 }
 
 // Ddl for SQL Server: filtered indexes, as PostgreSQL's. A session that inserts needs QUOTED_IDENTIFIER, ANSI_NULLS
@@ -126,11 +126,6 @@ func Ready(ctx context.Context, q statement.Querier) error {
 
 // Resolve returns schema.table, or "" where OBJECT_ID finds none or the login may not see it.
 func Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
-	var schema, table sql.NullString
-	_, err := n.Found(q.QueryRowContext(ctx, "SELECT OBJECT_SCHEMA_NAME(OBJECT_ID(@p1)), OBJECT_NAME(OBJECT_ID(@p1))",
-		n.String()), &schema, &table)
-	if err != nil || !table.Valid {
-		return "", err
-	}
-	return schema.String + "." + table.String, nil
+	return n.Found(q.QueryRowContext(ctx, "SELECT OBJECT_SCHEMA_NAME(OBJECT_ID(@p1)), OBJECT_NAME(OBJECT_ID(@p1))",
+		n.String()))
 }

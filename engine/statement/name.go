@@ -61,14 +61,15 @@ func (n Name) Index(what string) string {
 // IndexName is index, quoted.
 func (n Name) IndexName(what string) string { return n.syntax.Quote(n.Index(what)) }
 
-// Found scans what a catalog says of the table. It returns false where that knows none of the name.
-func (n Name) Found(row *sql.Row, into ...any) (bool, error) {
-	err := row.Scan(into...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
+// Found reads the schema and the name that a catalog says of the table, as one text; "" where it knows none of that
+// name.
+func (n Name) Found(row *sql.Row) (string, error) {
+	var schema, table sql.NullString
+	if err := row.Scan(&schema, &table); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("find %s: %w", n, err)
 	}
-	if err != nil {
-		return false, fmt.Errorf("find %s: %w", n, err)
+	if !schema.Valid {
+		return table.String, nil
 	}
-	return true, nil
+	return schema.String + "." + table.String, nil
 }

@@ -17,9 +17,10 @@ func (Outbox) Update(table, alias, set, from, where string) string {
 	return "UPDATE " + table + " AS " + alias + " SET " + set + " FROM " + from + " WHERE " + where
 }
 
-// BySeq takes the numbers as one array.
-func (d Outbox) BySeq(s *Statement, table Name, set func() string, seqs []int64) {
-	UpdateWhere(s, table, set, d.Seq(), seqs)
+// BySeq takes the numbers as one list: PostgreSQL, MySQL and SQLite lock none but the rows that it finds.
+func (Outbox) BySeq(s *Statement, table Name, column string, set func() string, seqs []int64) {
+	s.Add("UPDATE ", table.String(), " SET ", set(), " WHERE ")
+	s.Add(s.Syntax.AnyInt(s, column, seqs))
 }
 
 // Seek is empty: the index of blocked rows holds type and id themselves.
@@ -33,10 +34,3 @@ func (Outbox) ByState() bool { return false }
 
 // Limit is the column: the driver reads it as a time.
 func (Outbox) Limit(expr string) string { return expr }
-
-// UpdateWhere begins an UPDATE of the rows whose column is one of list, for engines that do not lock what a statement
-// only looks at.
-func UpdateWhere(s *Statement, table Name, set func() string, column string, list []int64) {
-	s.Add("UPDATE ", table.String(), " SET ", set(), " WHERE ")
-	s.Add(s.Syntax.AnyInt(s, column, list))
-}

@@ -12,28 +12,17 @@ import (
 // acquire takes what the strategy gives this session, or goes on with what the session before it held. Close gives it
 // back. After a crash the claims expire.
 func (s *session) acquire(ctx context.Context) error {
-	strategy, err := s.cfg.strategy(s.outbox.Own, s.only)
-	if err != nil {
-		return &poller.Fault{Event: poller.ConfigInvalid, Err: err}
+	if s.strategy = s.cfg.StrategyFor(s.outbox.Own); s.strategy != claims.Partitioned && s.only >= 0 {
+		return &poller.Fault{Event: poller.ConfigInvalid,
+			Err: fmt.Errorf("fan-out by partitions needs source__strategy=partitioned, not %s", s.strategy)}
 	}
-	s.strategy = strategy
 	s.warnings = append(s.warnings, s.shared.news(s.outbox.Warnings)...)
 	// A statement given up half-way could take a claim after Close has given all back. Each is bounded by source__timeout.
 	ctx = context.WithoutCancel(ctx)
-	found, err := s.begin(ctx)
+	s.begin()
+	err := s.takeFirst(ctx)
 	if err == nil {
-		switch {
-		case s.strategy == claims.Leader && len(s.hold.partitions()) > 0: // it goes on
-		case s.strategy == claims.Leader:
-			err = s.takeThese(ctx, &found, claims.All(found.Partitions))
-		case s.only >= found.Partitions:
-			s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed",
-				s.only, found.Partitions))
-		case s.only >= 0:
-			err = s.takeThese(ctx, &found, []int{s.only})
-		default:
-			err = s.rebalance(ctx)
-		}
+		err = s.rebalance(ctx)
 	}
 	if err == nil && s.cfg.Ordering == poller.OrderSource && s.cfg.Policy.Block {
 		err = s.blockedByDead(ctx)
@@ -44,9 +33,9 @@ func (s *session) acquire(ctx context.Context) error {
 	return nil
 }
 
-// begin makes a holding the session's, one that goes on or a new one, and draws a token for the session. What the
-// session hands out ends with the session, even where the holding goes on.
-func (s *session) begin(ctx context.Context) (claims.Survey, error) {
+// begin makes a holding the session's, one that goes on or a new one. What the session hands out ends with the session,
+// even where the holding goes on.
+func (s *session) begin() {
 	var h *holding
 	if s.only < 0 {
 		h = s.shared.goOn()
@@ -56,12 +45,6 @@ func (s *session) begin(ctx context.Context) (claims.Survey, error) {
 	}
 	s.hold, s.owner = h, h.owner
 	s.ctx, s.cancel = context.WithCancelCause(h.deadline.Context())
-	got, err := h.take(ctx, false, func(*claims.Survey) []int { return nil })
-	if err != nil {
-		return claims.Survey{}, err
-	}
-	s.raise(got.Token)
-	return got.Survey, s.agree(&got.Survey)
 }
 
 // check returns nil while the session may deliver.
@@ -72,7 +55,8 @@ func (s *session) check() error {
 	return context.Cause(s.ctx)
 }
 
-// StrategyFor is the strategy for a table: that of the settings, or the one that suits the table.
+// StrategyFor is the strategy for a table: that of the settings, or the one that suits the table. A mapped table, which
+// has no buckets, is not opened with another one than leader.
 func (c *Config) StrategyFor(own bool) claims.Strategy {
 	switch {
 	case c.Strategy != "":
@@ -83,42 +67,41 @@ func (c *Config) StrategyFor(own bool) claims.Strategy {
 	return claims.Leader
 }
 
-// strategy is StrategyFor a table, if that can be.
-func (c *Config) strategy(own bool, only int) (claims.Strategy, error) {
-	strategy := c.StrategyFor(own)
-	switch {
-	case strategy != claims.Leader && !own:
-		return "", fmt.Errorf("source__strategy=%s needs a bucket column, and the outbox has none: use leader, or a table of `rowrelay outbox init`", strategy)
-	case strategy != claims.Partitioned && only >= 0:
-		return "", fmt.Errorf("fan-out by partitions needs source__strategy=partitioned, not %s", strategy)
-	}
-	return strategy, nil
-}
-
-// takeThese takes partitions, all of them or none.
-func (s *session) takeThese(ctx context.Context, found *claims.Survey, which []int) error {
-	choose := func(v *claims.Survey) []int {
-		free := v.Free(s.owner, nil)
-		if v.Partitions != found.Partitions ||
-			slices.ContainsFunc(which, func(i int) bool { return !slices.Contains(free, i) }) {
+// takeFirst draws a token for the session, and takes what it cannot be without: all partitions (leader), or the one
+// that it is for. One that goes on has its partitions, and sessions of the other strategies take some as they go.
+func (s *session) takeFirst(ctx context.Context) error {
+	var wanted []int
+	var by []string // who else holds some of them
+	held := s.hold.partitions()
+	got, err := s.take(ctx, false, func(v *claims.Survey) []int {
+		wanted, by = nil, nil
+		switch {
+		case len(held) > 0:
+		case s.strategy == claims.Leader:
+			wanted = claims.All(v.Partitions)
+		case s.only >= 0 && s.only < v.Partitions:
+			wanted = []int{s.only}
+		}
+		for _, i := range wanted {
+			if holder := v.Held[i]; holder != "" && holder != s.owner && !slices.Contains(by, holder) {
+				by = append(by, holder)
+			}
+		}
+		if len(by) > 0 {
 			return nil
 		}
-		return which
-	}
-	var by []string
-	for _, i := range which {
-		if holder := found.Held[i]; holder != "" && holder != s.owner && !slices.Contains(by, holder) {
-			by = append(by, holder)
-		}
-	}
-	if len(by) > 0 {
+		return wanted
+	})
+	switch {
+	case err != nil:
+		return err
+	case s.only >= got.Survey.Partitions:
+		s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed",
+			s.only, got.Survey.Partitions))
+	case len(got.Partitions) < len(wanted):
 		return skipped(by)
 	}
-	got, err := s.take(ctx, false, choose)
-	if err == nil && len(got) < len(which) {
-		err = skipped(nil)
-	}
-	return err
+	return nil
 }
 
 // blockedByDead is for ordering=source, where nothing is sent after a dead letter before an operator has decided.

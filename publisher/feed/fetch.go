@@ -56,13 +56,6 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 // buckets that are not crowded.
 func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool,
 	err error) {
-	if ranges == nil {
-		if page, more, err = s.readFirst(ctx, nil, true, limit); err != nil {
-			return nil, false, err
-		}
-		page, more = s.fresh(page, limit.Rows, more)
-		return page, more, nil
-	}
 	s.crowded = slices.DeleteFunc(s.crowded, func(b int) bool { return !contain(ranges, b) })
 	crowded, others := slices.Clone(s.crowded), limit
 	if len(crowded) > 0 {
@@ -91,11 +84,11 @@ func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit p
 		return s.readBySeq(ctx, ranges, limit)
 	}
 	at := s.round.bucket
-	page, more, err = s.read(ctx, ranges, at, limit)
+	page, more, err = s.read(ctx, from(ranges, at), false, limit)
 	if low := below(ranges, at); err == nil && !more && len(low) > 0 {
 		if more = len(page) >= limit.Rows; !more {
 			var rest []event.Row
-			rest, more, err = s.read(ctx, low, 0, poller.Limit{Rows: limit.Rows - len(page), Bytes: limit.Bytes})
+			rest, more, err = s.read(ctx, low, false, poller.Limit{Rows: limit.Rows - len(page), Bytes: limit.Bytes})
 			page = append(page, rest...)
 		}
 	}
@@ -106,7 +99,7 @@ func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit p
 	if len(page) > 0 {
 		last = page[len(page)-1].Bucket
 	}
-	page, more = s.fresh(page, limit.Rows, more)
+	page, more = s.fresh(page, limit, more)
 	s.full = more
 	s.round.next(last, more)
 	return page, more, nil
@@ -116,11 +109,11 @@ func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit p
 // page is read by bucket then.
 func (s *session) readBySeq(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
 	more bool, err error) {
-	page, more, err = s.readFirst(ctx, ranges, true, limit)
+	page, more, err = s.read(ctx, ranges, true, limit)
 	if err != nil {
 		return nil, false, err
 	}
-	page, more = s.fresh(page, limit.Rows, more)
+	page, more = s.fresh(page, limit, more)
 	s.full = more
 	return page, more || claims.Width(ranges) < claims.Buckets, nil
 }
@@ -190,7 +183,7 @@ func (s *session) uncertain(orderKey string) bool {
 	case since >= f.fetches, f.has(orderKey):
 		return true
 	}
-	s.unpark(orderKey)
+	delete(s.parked, orderKey)
 	return false
 }
 

@@ -40,10 +40,9 @@ type holding struct {
 
 	mu     sync.Mutex
 	joined bool
-	held   []int     // sorted: a partition counts from the answer that granted it to the answer that it is released
+	held   []int     // sorted: a partition counts from the answer that granted it to the request that releases it
 	taking time.Time // when the take under way began: the database may count what it grants from then; zero: none is
 	least  int       // how many claims the renewal under way must find
-	going  int       // of held, those that a request under way releases
 }
 
 func newHolding(c Claims, owner string, ttl time.Duration) *holding {
@@ -89,21 +88,16 @@ func (h *holding) take(ctx context.Context, join bool, choose func(*claims.Surve
 	return got, nil
 }
 
-// release gives partitions back. The caller has the token of exclusive. After an error they may be somebody else's
-// already, so that they count as given back: what is not, expires.
+// release gives partitions back. The caller has the token of exclusive. They count as given back from now on: they may
+// be somebody else's as soon as the request is under way, also where it fails. What is not, expires.
 func (h *holding) release(ctx context.Context, partitions []int) error {
-	n := len(partitions)
-	h.mu.Lock()
-	h.going, h.least = h.going+n, h.least-n
-	h.mu.Unlock()
-	err := h.claims.Release(ctx, h.owner, partitions)
 	gone := func(i int) bool { return slices.Contains(partitions, i) }
 	h.leaving = slices.DeleteFunc(h.leaving, gone)
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.going -= n
 	h.held = slices.DeleteFunc(h.held, gone)
-	return err
+	h.least -= len(partitions) // a renewal under way need not find them
+	h.mu.Unlock()
+	return h.claims.Release(ctx, h.owner, partitions)
 }
 
 // partitions are those that it holds.
@@ -137,11 +131,10 @@ func (h *holding) renew(ctx context.Context) (since time.Time, err error) {
 	if since = h.taking; since.IsZero() {
 		since = time.Now()
 	}
-	h.least = len(h.held) - h.going
-	if h.joined {
+	held := slices.Clone(h.held)
+	if h.least = len(held); h.joined {
 		h.least++
 	}
-	held := slices.Clone(h.held)
 	h.mu.Unlock()
 	n, err := h.claims.Renew(ctx, h.owner, held, h.ttl)
 	if err != nil {

@@ -56,10 +56,10 @@ func (f *inFlight) endFetch() {
 	clear(f.changed)
 }
 
-// within counts the events in flight that a fetch of ranges of buckets (nil: all) may show again.
-func (f *inFlight) within(ranges []claims.Range) (rows, bytes int) {
+// within counts the events in flight, or only the retries among them, that a fetch of ranges of buckets may show again.
+func (f *inFlight) within(ranges []claims.Range, retries bool) (rows, bytes int) {
 	for _, e := range f.events {
-		if ranges == nil || contain(ranges, e.bucket) {
+		if contain(ranges, e.bucket) && (e.retry || !retries) {
 			rows++
 			bytes += e.bytes
 		}

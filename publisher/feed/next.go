@@ -137,9 +137,6 @@ func (s *session) mend(ctx context.Context) (bool, error) {
 
 // Parked reports whether an event of this order key failed in this session, and its retry is not settled yet.
 func (s *session) Parked(orderKey []byte) bool {
-	if s.parkedKeys.Load() == 0 {
-		return false
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.parked[string(orderKey)]
@@ -161,11 +158,13 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	if !some {
 		return poller.Grant{}, nil
 	}
-	rows, err := s.outbox.Events.Others(ctx, ranges, aggregates, poller.Limit{Rows: 1})
+	one := poller.Limit{Rows: 1}
+	rows, err := s.outbox.Events.Others(ctx, ranges, aggregates, one)
 	if err != nil {
 		s.failed = true
 		return poller.Grant{}, faultOf(poller.FetchFailed, "looking for an event of another aggregate", err)
 	}
+	rows, _ = s.fresh(rows, one, false)
 	if len(rows) == 0 || rows[0].Broken != nil || rows[0].Early > 0 || rows[0].Expired {
 		return poller.Grant{}, nil
 	}
@@ -173,9 +172,7 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	list := eventsOf(rows, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, known := s.inFlight.events[rows[0].Ref]
-	if known || s.shared.unmarked.alone(rows[0].Ref) || slices.ContainsFunc(avoid,
-		func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
+	if slices.ContainsFunc(avoid, func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
 		return poller.Grant{}, nil
 	}
 	s.inFlight.probing = true
@@ -188,7 +185,7 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	s.mu.Lock()
 	s.ended = true
 	warnings, deadLettered, expired, failure := s.warnings, s.deadLettered, s.expired, cmp.Or(s.unwritten, s.unmarked)
-	well := !s.failed && !s.unsettled
+	well, parked := !s.failed && !s.unsettled, len(s.parked) > 0
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout(s.cfg.ClaimTTL))
 	defer cancel()
@@ -203,7 +200,7 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	report.Warnings = append(report.Warnings, warnings...)
 	report.DeadLettered = append(report.DeadLettered, deadLettered...)
 	report.Expired += expired
-	if report.Outbox = s.shared.count(ctx, s.parkedKeys.Load() > 0); report.Outbox != nil {
+	if report.Outbox = s.shared.count(ctx, parked); report.Outbox != nil {
 		report.Parked = int(report.Outbox.Failed + report.Outbox.HeldUp())
 	}
 	return failure

@@ -53,8 +53,8 @@ type Events interface {
 
 // reader reads rows.
 type reader interface {
-	// Fetch returns the first PENDING rows of the ranges (nil: the whole table; none: nothing), by bucket and seq, or by
-	// seq alone, as always for ordering=source. more says that others follow. Rows whose aggregate has an earlier FAILED,
+	// Fetch returns the first PENDING rows of the ranges, of which there is one at least, by bucket and seq, or by seq
+	// alone, as always for ordering=source. more says that others follow. Rows whose aggregate has an earlier FAILED,
 	// DEAD LETTER (if it blocks) or WAITING event have Waits set.
 	Fetch(ctx context.Context, ranges []claims.Range, bySeq bool, limit poller.Limit) (rows []event.Row, more bool,
 		err error)

@@ -178,18 +178,13 @@ func (s *session) handOver(ctx context.Context) error {
 	return nil
 }
 
-// ranges are the buckets of partitions that the session holds: nil means the whole table, in one order. All events of a
-// table without buckets are in bucket 0. It reports false if there are none.
+// ranges are the buckets of partitions that the session holds. All events of a table without buckets are in bucket 0,
+// and so are those that have one order. It reports false if there are none.
 func (s *session) ranges(partitions []int) ([]claims.Range, bool) {
-	switch {
-	case s.strategy != claims.Leader:
-		return claims.RangesOf(partitions, s.hold.count), len(partitions) > 0
-	case s.cfg.Ordering == poller.OrderSource:
-		return nil, true
-	case s.outbox.Own:
-		return []claims.Range{{From: 0, To: claims.Buckets}}, true // the index of pending events leads with the bucket
+	if !s.outbox.Own {
+		return []claims.Range{{From: 0, To: 1}}, true
 	}
-	return []claims.Range{{From: 0, To: 1}}, true
+	return claims.RangesOf(partitions, s.hold.count), len(partitions) > 0
 }
 
 // raise makes a fencing token the session's.
@@ -225,20 +220,20 @@ func (s *session) agree(found *claims.Survey) error {
 	return nil
 }
 
-// take claims what choose returns, and returns what it got.
-func (s *session) take(ctx context.Context, join bool, choose func(*claims.Survey) []int) ([]int, error) {
+// take claims what choose returns.
+func (s *session) take(ctx context.Context, join bool, choose func(*claims.Survey) []int) (claims.Taken, error) {
 	got, err := s.hold.take(ctx, join, choose)
 	if err != nil {
-		return nil, err
+		return got, err
 	}
 	s.raise(got.Token)
 	if len(got.Partitions) > 0 {
 		s.hold.count = got.Survey.Partitions
 		s.round = round{}
 		s.bringForward(0) // the owner before may have left FAILED events
-		return got.Partitions, nil
+		return got, nil
 	}
-	return nil, s.agree(&got.Survey)
+	return got, s.agree(&got.Survey)
 }
 
 // skipped says who publishes instead of this session.

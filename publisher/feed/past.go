@@ -36,7 +36,7 @@ func (s *session) readPast(ctx context.Context, crowded []int, limit poller.Limi
 		return nil, err
 	}
 	rows = slices.DeleteFunc(rows, func(r event.Row) bool { return !slices.Contains(crowded, r.Bucket) })
-	rows, _ = s.fresh(rows, limit.Rows, false)
+	rows, _ = s.fresh(rows, limit, false)
 	rows, _ = s.bounded(rows, limit)
 	return rows, nil
 }
@@ -58,10 +58,7 @@ func (s *session) lookPast(crowded []int, limit poller.Limit) bool {
 	if len(avoid) == 0 {
 		return false
 	}
-	ranges := make([]claims.Range, len(crowded))
-	for i, b := range slices.Sorted(slices.Values(crowded)) {
-		ranges[i] = claims.Range{From: b, To: b + 1}
-	}
+	ranges := claims.RangesOf(crowded, claims.Buckets)
 	found := make(chan sighting, 1)
 	p.found = found
 	p.ended.Go(func() {

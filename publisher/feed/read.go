@@ -8,37 +8,41 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// read fetches from the beginning of a bucket.
-func (s *session) read(ctx context.Context, ranges []claims.Range, bucket int, limit poller.Limit) ([]event.Row, bool,
-	error) {
-	if ranges = from(ranges, bucket); len(ranges) == 0 {
+// read fetches from ranges of buckets, of which there may be none.
+func (s *session) read(ctx context.Context, ranges []claims.Range, bySeq bool,
+	limit poller.Limit) ([]event.Row, bool, error) {
+	if len(ranges) == 0 {
 		return nil, false, nil
 	}
-	return s.readFirst(ctx, ranges, false, limit)
+	return s.outbox.Events.Fetch(ctx, ranges, bySeq, s.wider(limit, ranges, false))
 }
 
-// readFirst asks for as many rows more as are in flight there, or left alone.
-func (s *session) readFirst(ctx context.Context, ranges []claims.Range, bySeq bool,
-	limit poller.Limit) ([]event.Row, bool, error) {
-	s.mu.Lock()
-	rows, bytes := s.inFlight.within(ranges)
-	s.mu.Unlock()
-	asideRows, asideBytes := s.shared.unmarked.load()
-	rows, bytes = rows+asideRows, bytes+asideBytes
-	return s.outbox.Events.Fetch(ctx, ranges, bySeq, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
-}
-
-// fresh leaves out the rows that are left alone, in flight, or were that when the fetch began. It returns at most so
-// many rows: the others come with a later page.
-func (s *session) fresh(rows []event.Row, most int, more bool) ([]event.Row, bool) {
+// wider is a limit with room for what a fetch of ranges shows again: what is in flight there (of retries only those),
+// or left alone.
+func (s *session) wider(limit poller.Limit, ranges []claims.Range, retries bool) poller.Limit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fresh := rows[:0]
+	rows, bytes := s.inFlight.within(ranges, retries)
+	asideRows, asideBytes := s.shared.unmarked.load()
+	limit.Rows += rows + asideRows
+	if limit.Bytes > 0 {
+		limit.Bytes += bytes + asideBytes
+	}
+	return limit
+}
+
+// fresh leaves out the rows that are left alone, in flight, or were that when the fetch began. It stops at the limit,
+// as a fetch does: the others come with a later page. The first row comes however large it is.
+func (s *session) fresh(rows []event.Row, limit poller.Limit, more bool) ([]event.Row, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fresh, size := rows[:0], 0
 	for _, r := range rows {
 		if s.inFlight.known(r.Ref) || s.shared.unmarked.alone(r.Ref) {
 			continue
 		}
-		if len(fresh) == most {
+		size += len(r.Outbox.Payload)
+		if len(fresh) == limit.Rows || len(fresh) > 0 && limit.Bytes > 0 && size > limit.Bytes {
 			return fresh, true
 		}
 		fresh = append(fresh, r)

@@ -8,7 +8,6 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 const (
@@ -39,13 +38,16 @@ func (s *session) retries(ctx context.Context, ranges []claims.Range, limit poll
 	s.mu.Unlock()
 	defer s.endFetch()
 	begun := time.Now()
-	rows, next, err := s.dueRows(ctx, ranges, poller.Limit{Rows: min(limit.Rows, maxRetries), Bytes: limit.Bytes})
+	limit.Rows = min(limit.Rows, maxRetries)
+	rows, next, err := s.outbox.Events.Due(ctx, ranges, s.wider(limit, ranges, true))
 	if err != nil {
 		return poller.Grant{}, faultOf(poller.FetchFailed, "fetching events to be tried again", err)
 	}
+	rows, _ = s.fresh(rows, limit, false)
 	if s.cfg.Ordering == poller.OrderSource {
 		if s.blocked = next >= 0 && len(rows) == 0; s.blocked {
-			return poller.Grant{}, s.waitInOrder(next)
+			s.waitInOrder(next)
+			return poller.Grant{}, nil
 		}
 	}
 	switch {
@@ -79,46 +81,12 @@ func (s *session) again(ctx context.Context) (grant poller.Grant) {
 	return grant
 }
 
-// dueRows asks for as many rows more as are in flight, or left alone: those are still FAILED, and due.
-func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most poller.Limit) (rows []event.Row,
-	next time.Duration, err error) {
-	asideRows, asideBytes := s.shared.unmarked.load()
-	s.mu.Lock()
-	_, bytes := s.inFlight.within(nil)
-	asked := poller.Limit{Rows: most.Rows + s.inFlight.retries + asideRows, Bytes: most.Bytes}
-	if most.Bytes > 0 {
-		asked.Bytes += bytes + asideBytes
-	}
-	s.mu.Unlock()
-	if rows, next, err = s.outbox.Events.Due(ctx, ranges, asked); err != nil {
-		return nil, 0, err
-	}
-	rows, _ = s.fresh(rows, len(rows), false)
-	return fitting(rows, most), next, nil
-}
-
-// fitting cuts rows where a fetch would have stopped. The first comes however large it is.
-func fitting(rows []event.Row, most poller.Limit) []event.Row {
-	size := 0
-	for i := range rows {
-		size += len(rows[i].Outbox.Payload)
-		if i >= most.Rows || i > 0 && most.Bytes > 0 && size > most.Bytes {
-			return rows[:i]
-		}
-	}
-	return rows
-}
-
 // waitInOrder is for ordering=source: nothing is sent before the failed event's next attempt. The tick goes on asking.
-func (s *session) waitInOrder(next time.Duration) error {
+func (s *session) waitInOrder(next time.Duration) {
 	s.bringForward(max(next, 10*time.Millisecond))
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if !s.warned {
 		s.warned = true
-		s.warnings = append(s.warnings,
-			fmt.Sprintf("ordering=source: nothing is sent before the next attempt of a failed event, in %s",
-				next.Round(time.Millisecond)))
+		s.warn(fmt.Sprintf("ordering=source: nothing is sent before the next attempt of a failed event, in %s",
+			next.Round(time.Millisecond)))
 	}
-	return nil
 }

@@ -70,11 +70,12 @@ func (s *session) readCrowded(ctx context.Context, crowded []int, limit poller.L
 			continue
 		}
 		own := []claims.Range{{From: b, To: b + 1}}
-		found, more, err := s.read(ctx, own, b, poller.Limit{Rows: room, Bytes: max(most.Bytes-l.bytes, 1)})
+		part := poller.Limit{Rows: room, Bytes: max(most.Bytes-l.bytes, 1)}
+		found, more, err := s.read(ctx, own, false, part)
 		if err != nil {
 			return nil, err
 		}
-		found, more = s.fresh(found, room, more)
+		found, more = s.fresh(found, part, more)
 		s.crowded = slices.DeleteFunc(s.crowded, func(c int) bool { return c == b })
 		if more && slices.ContainsFunc(found, func(r event.Row) bool { return !r.Waits }) {
 			s.crowd(b) // after the others
@@ -85,20 +86,20 @@ func (s *session) readCrowded(ctx context.Context, crowded []int, limit poller.L
 	return page, nil
 }
 
-// uncrowded are the ranges without the crowded buckets. It may be none: that is not nil.
+// uncrowded are the ranges without the crowded buckets.
 func (s *session) uncrowded(ranges []claims.Range) []claims.Range {
-	rest := make([]claims.Range, 0, len(ranges)+len(s.crowded))
-	crowded := slices.Sorted(slices.Values(s.crowded))
+	if len(s.crowded) == 0 {
+		return ranges
+	}
+	var rest []int
 	for _, r := range ranges {
-		for _, b := range crowded {
-			if r.From <= b && b < r.To {
-				rest = append(rest, claims.Range{From: r.From, To: b})
-				r.From = b + 1
+		for b := r.From; b < r.To; b++ {
+			if !slices.Contains(s.crowded, b) {
+				rest = append(rest, b)
 			}
 		}
-		rest = append(rest, r)
 	}
-	return slices.DeleteFunc(rest, func(r claims.Range) bool { return r.From >= r.To })
+	return claims.RangesOf(rest, claims.Buckets)
 }
 
 // from is the part of the ranges from a bucket on, below the part below it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -43,6 +42,7 @@ type session struct {
 	looked  time.Time // when look was last asked
 	idle    bool      // the last fetch brought nothing
 	blocked bool      // ordering=source: a FAILED event waits for its next attempt
+	warned  bool      // that it does
 	others  bool      // skip_locked: more partitions have work than were taken
 	width   int       // skip_locked: how many are taken at most; 0: not decided yet
 	unread  bool      // there were retries, and nothing was fetched after them
@@ -62,8 +62,6 @@ type session struct {
 
 	deadLetters poller.DeadLetterWriter // for Settle
 
-	parkedKeys atomic.Int64 // len(parked)
-
 	mu        sync.Mutex
 	ended     bool // nothing is fetched or settled any more
 	unsettled bool // a settlement failed
@@ -71,7 +69,6 @@ type session struct {
 	inFlight  inFlight
 	refs      map[*change.Outbox]event.Ref // of the events in flight
 	dueAt     time.Time                    // when FAILED events are asked for next
-	warned    bool                         // that ordering=source waits
 	// parked: order key → number of the fetch that was the last one begun when it was parked.
 	parked       map[string]int
 	warnings     []string
@@ -192,14 +189,4 @@ func (c *round) next(last int, more bool) {
 			*c = round{bucket: c.bucket + 1}
 		}
 	}
-}
-
-func (s *session) park(orderKey string) {
-	s.parked[orderKey] = s.inFlight.fetches
-	s.parkedKeys.Store(int64(len(s.parked)))
-}
-
-func (s *session) unpark(orderKey string) {
-	delete(s.parked, orderKey)
-	s.parkedKeys.Store(int64(len(s.parked)))
 }

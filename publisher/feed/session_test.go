@@ -65,10 +65,10 @@ func TestWorkIsClaimedFetchedMarkedAndReleased(t *testing.T) {
 		db.add("a", "b", "a")
 		s := open(t, testConfig(claims.Leader), table)
 		g := s.Fetch()
-		if got := table.called(); got != "look take×2 due fetch" {
+		if got := table.called(); got != "look take due fetch" {
 			t.Errorf("the first Next with work calls %s", got)
 		}
-		if len(g.Batch.Events) != 3 || g.Token != 2 || g.Check() != nil || g.Context.Err() != nil ||
+		if len(g.Batch.Events) != 3 || g.Token != 1 || g.Check() != nil || g.Context.Err() != nil ||
 			g.Origin.Table != "outbox" {
 			t.Errorf("%+v", g)
 		}
@@ -263,11 +263,6 @@ func TestFaultsSayWhatTheyAre(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.mapped = true
 		db.add("a")
-		for _, strategy := range []claims.Strategy{claims.Partitioned, claims.SkipLocked} {
-			s := open(t, testConfig(strategy), db.connect())
-			s.ExpectFault(poller.ConfigInvalid, string(strategy), "leader")
-			s.End()
-		}
 		s := open(t, testConfig(""), db.connect())
 		s.Expect("1")
 		if s.strategy != claims.Leader {

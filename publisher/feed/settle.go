@@ -191,9 +191,9 @@ func (t *settlement) end(err error) {
 		switch {
 		case s.cfg.Ordering != poller.OrderKey:
 		case c.park:
-			s.park(c.orderKey)
+			s.parked[c.orderKey] = s.inFlight.fetches
 		case c.unpark:
-			s.unpark(c.orderKey)
+			delete(s.parked, c.orderKey)
 		}
 	}
 	for _, r := range t.done {

@@ -62,12 +62,6 @@ func (s *session) timed(ctx context.Context, rows []event.Row, due bool) (rest [
 
 // behind reports whether an event of an aggregate waits for one that becomes DELAYED.
 func (s *session) behind(held map[event.Aggregate]bool, a event.Aggregate) bool {
-	switch s.cfg.Ordering {
-	case poller.OrderSource:
-		return len(held) > 0
-	case poller.OrderKey:
-		return a.ID != "" && held[a]
-	default:
-		return false
-	}
+	return s.cfg.Ordering == poller.OrderSource && len(held) > 0 ||
+		s.cfg.Ordering == poller.OrderKey && a.ID != "" && held[a]
 }

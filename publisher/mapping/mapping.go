@@ -10,14 +10,16 @@ import (
 )
 
 // Read proves settings (role → column, or an option's value) against the columns of a table. qualified is its name for
-// people, textTimes says that a time may stand in a column of text.
+// people, textTimes says that a time may stand in a column of text. Errors wrap poller.ErrConfig.
 func Read(settings map[string]string, qualified string, columns []column.Column, textTimes bool) (Layout, error) {
-	m, err := parseMapping(settings)
-	if err != nil {
-		return Layout{}, err
+	m := mapping{table: qualified, catalog: columns, textTimes: textTimes, columns: make(map[role]string)}
+	parse := func() error { return m.parse(settings) }
+	for _, step := range []func() error{parse, m.check, m.resolve, m.checkState, m.checkKinds, m.checkOrder} {
+		if err := step(); err != nil {
+			return Layout{}, fmt.Errorf("%w: %w", poller.ErrConfig, err)
+		}
 	}
-	m.textTimes = textTimes
-	return m.resolve(qualified, columns)
+	return m.Layout, nil
 }
 
 // Cleanable returns an error where a clean-up by age cannot know what is old.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine/column"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // Layout is a mapping that was proved against the catalog: what statements are made of.
@@ -40,34 +39,26 @@ func (l *Layout) Columns() (list []*column.Column) {
 	return list
 }
 
-// resolve proves a mapping against the columns of table, which is its name for people.
-func (m *mapping) resolve(table string, catalog []column.Column) (Layout, error) {
-	l := Layout{Pending: m.pending, Done: m.done, Deletes: m.deletes}
+// resolve finds the columns of the roles.
+func (m *mapping) resolve() error {
 	for i := range roles {
 		r := &roles[i]
-		c, err := m.find(table, catalog, r.role, r.byDefault, r.required)
+		c, err := m.find(r.role, r.byDefault, r.required)
 		switch {
 		case err != nil:
-			return Layout{}, err
+			return err
 		case r.at != nil:
-			*r.at(&l) = c
+			*r.at(&m.Layout) = c
 		case c != nil && m.columns[r.role] != "":
-			l.Warnings = append(l.Warnings, fmt.Sprintf("%s=%s has no effect: of a mapped table only the mark of publishing is "+
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%s=%s has no effect: of a mapped table only the mark of publishing is "+
 				"written, failures are kept in the table beside the claims", r.setting(), c.Name))
 		}
 	}
-	if err := l.checkState(m, table, catalog); err != nil {
-		return Layout{}, err
-	}
-	if err := l.checkKinds(m.textTimes); err != nil {
-		return Layout{}, err
-	}
-	return l, l.checkOrder(m, table, catalog)
+	return nil
 }
 
 // find returns the column of a role; nil where there is none and none is required. required says what it is for.
-func (m *mapping) find(table string, catalog []column.Column, r role, byDefault,
-	required string) (*column.Column, error) {
+func (m *mapping) find(r role, byDefault, required string) (*column.Column, error) {
 	name, said := m.columns[r]
 	if !said {
 		name = byDefault
@@ -75,89 +66,83 @@ func (m *mapping) find(table string, catalog []column.Column, r role, byDefault,
 	if name == "" || name == noColumn {
 		return nil, nil
 	}
-	found := slices.IndexFunc(catalog, func(c column.Column) bool { return c.Name == name })
+	found := slices.IndexFunc(m.catalog, func(c column.Column) bool { return c.Name == name })
 	if found < 0 {
-		for i, c := range catalog {
+		for i, c := range m.catalog {
 			if !strings.EqualFold(c.Name, name) {
 				continue
 			}
 			if found >= 0 {
-				return nil, fmt.Errorf("%w: %s=%s could be %q or %q in %s: write it exactly", poller.ErrConfig,
-					r.setting(), name,
-					catalog[found].Name, c.Name, table)
+				return nil, fmt.Errorf("%s=%s could be %q or %q in %s: write it exactly", r.setting(), name,
+					m.catalog[found].Name, c.Name, m.table)
 			}
 			found = i
 		}
 	}
 	switch {
 	case found >= 0:
-		return &catalog[found], nil
+		return &m.catalog[found], nil
 	case said:
-		return nil, fmt.Errorf("%w: %s=%s: %s has no such column; it has: %s: name one of them", poller.ErrConfig,
-			r.setting(), name, table, names(catalog))
+		return nil, fmt.Errorf("%s=%s: %s has no such column; it has: %s: name one of them",
+			r.setting(), name, m.table, names(m.catalog))
 	case required != "":
-		return nil, fmt.Errorf("%w: %s has no column %q, and %s is not set; it has: %s: set %s to %s",
-			poller.ErrConfig, table, name, r.setting(),
-			names(catalog), r.setting(), required)
+		return nil, fmt.Errorf("%s has no column %q, and %s is not set; it has: %s: set %s to %s", m.table, name, r.setting(),
+			names(m.catalog), r.setting(), required)
 	}
 	return nil, nil
 }
 
 // checkState decides how it is known that a row is to be published.
-func (l *Layout) checkState(m *mapping, table string, catalog []column.Column) error {
+func (m *mapping) checkState() error {
 	_, said := m.columns[roleState]
-	if m.pending == "" {
+	if m.Pending == "" {
 		if said {
-			return fmt.Errorf("%w: %s=%s needs %s, the value that means \"to be published\": set it",
-				poller.ErrConfig, roleState.setting(),
-				l.State.Name, setting(optionPending))
+			return fmt.Errorf("%s=%s needs %s, the value that means \"to be published\": set it", roleState.setting(),
+				m.State.Name, setting(optionPending))
 		}
-		l.State = nil // a column that happens to have the name
+		m.State = nil // a column that happens to have the name
 	}
-	if l.State == nil {
-		for _, option := range []struct{ name, value string }{{optionPending, m.pending}, {optionDone, m.done}} {
+	if m.State == nil {
+		for _, option := range []struct{ name, value string }{{optionPending, m.Pending}, {optionDone, m.Done}} {
 			if option.value != "" {
-				return fmt.Errorf("%w: %s=%s is a value of the state column, and there is none: set %s to one of the columns of %s: %s", poller.ErrConfig,
-					setting(option.name), option.value, roleState.setting(), table, names(catalog))
+				return fmt.Errorf("%s=%s is a value of the state column, and there is none: set %s to one of the columns of %s: %s",
+					setting(option.name), option.value, roleState.setting(), m.table, names(m.catalog))
 			}
 		}
 	}
-	if l.Deletes {
+	if m.Deletes {
 		return nil
 	}
-	if l.State != nil && m.done == "" {
-		return fmt.Errorf("%w: %s=%s needs %s, the value that means \"published\": set it, or %s=delete",
-			poller.ErrConfig, roleState.setting(),
-			l.State.Name, setting(optionDone), setting(optionOnPublished))
+	if m.State != nil && m.Done == "" {
+		return fmt.Errorf("%s=%s needs %s, the value that means \"published\": set it, or %s=delete", roleState.setting(),
+			m.State.Name, setting(optionDone), setting(optionOnPublished))
 	}
-	if l.State == nil && l.Published == nil && l.PublishedAt == nil {
-		return fmt.Errorf("%w: %s has no column that says what was published; it has: %s: set %s, %s, or %s with %s and %s; or %s=delete", poller.ErrConfig,
-			table, names(catalog), rolePublished.setting(), rolePublishedAt.setting(), roleState.setting(),
-			setting(optionPending),
-			setting(optionDone), setting(optionOnPublished))
+	if m.State == nil && m.Published == nil && m.PublishedAt == nil {
+		return fmt.Errorf("%s has no column that says what was published; it has: %s: set %s, %s, or %s with %s and %s; or %s=delete",
+			m.table, names(m.catalog), rolePublished.setting(), rolePublishedAt.setting(), roleState.setting(),
+			setting(optionPending), setting(optionDone), setting(optionOnPublished))
 	}
 	return nil
 }
 
 // checkKinds refuses columns of types that their role cannot have.
-func (l *Layout) checkKinds(textTimes bool) error {
+func (m *mapping) checkKinds() error {
 	for i := range roles {
 		r := &roles[i]
 		if r.kinds == nil {
 			continue
 		}
-		c := *r.at(l)
-		if c == nil || slices.Contains(r.kinds, c.Kind) || textTimes && r.want == aTime && c.Kind == column.Text {
+		c := *r.at(&m.Layout)
+		if c == nil || slices.Contains(r.kinds, c.Kind) || m.textTimes && r.want == aTime && c.Kind == column.Text {
 			continue
 		}
-		return fmt.Errorf("%w: %s: column %s is %s, and has to be %s: name another column, or %s where the role can do without", poller.ErrConfig,
+		return fmt.Errorf("%s: column %s is %s, and has to be %s: name another column, or %s where the role can do without",
 			r.setting(), c.Name, c.Type, r.want, noColumn)
 	}
-	for option, value := range map[string]string{optionPending: l.Pending, optionDone: l.Done} {
-		if l.State != nil && l.State.Kind == column.Integer && value != "" && !IsInteger(value) {
-			return fmt.Errorf("%w: %s=%s is no number, and column %s is %s: write a number", poller.ErrConfig,
-				setting(option), value,
-				l.State.Name, l.State.Type)
+	for option, value := range map[string]string{optionPending: m.Pending, optionDone: m.Done} {
+		if m.State != nil && m.State.Kind == column.Integer && value != "" && !IsInteger(value) {
+			return fmt.Errorf("%s=%s is no number, and column %s is %s: write a number", setting(option), value,
+				m.State.Name, m.State.Type)
 		}
 	}
 	return nil
@@ -165,30 +150,30 @@ func (l *Layout) checkKinds(textTimes bool) error {
 
 // checkOrder decides what events are ordered by: seq; else the id where it is a number; else created_at and then the
 // id.
-func (l *Layout) checkOrder(m *mapping, table string, catalog []column.Column) error {
-	if l.ID.Nullable {
-		return fmt.Errorf("%w: %s: column %s may be NULL, so that it does not identify an event: declare it NOT NULL, or name another one", poller.ErrConfig,
-			roleID.setting(), l.ID.Name)
+func (m *mapping) checkOrder() error {
+	if m.ID.Nullable {
+		return fmt.Errorf("%s: column %s may be NULL, so that it does not identify an event: declare it NOT NULL, or name another one",
+			roleID.setting(), m.ID.Name)
 	}
-	if l.Seq == nil && m.columns[roleSeq] != noColumn && l.ID.Kind == column.Integer {
-		l.Seq = l.ID
+	if m.Seq == nil && m.columns[roleSeq] != noColumn && m.ID.Kind == column.Integer {
+		m.Seq = m.ID
 	}
-	order, r := l.Seq, roleSeq
+	order, r := m.Seq, roleSeq
 	if order == nil {
-		order, r = l.CreatedAt, roleCreatedAt
+		order, r = m.CreatedAt, roleCreatedAt
 	}
 	if order == nil {
-		return fmt.Errorf("%w: nothing says in which order the events of %s were written: its id is %s, and it has: %s: set %s to a growing number, or %s "+
-			"to a time", poller.ErrConfig, table, l.ID.Type, names(catalog), roleSeq.setting(), roleCreatedAt.setting())
+		return fmt.Errorf("nothing says in which order the events of %s were written: its id is %s, and it has: %s: set %s to a growing number, or %s "+
+			"to a time", m.table, m.ID.Type, names(m.catalog), roleSeq.setting(), roleCreatedAt.setting())
 	}
 	if order.Nullable {
-		return fmt.Errorf("%w: %s: column %s may be NULL, and such an event would have no place in the order: declare it NOT NULL, or name another one",
-			poller.ErrConfig, r.setting(), order.Name)
+		return fmt.Errorf("%s: column %s may be NULL, and such an event would have no place in the order: declare it NOT NULL, or name another one",
+			r.setting(), order.Name)
 	}
-	if l.Seq == nil && l.AggregateID != nil {
-		l.Warnings = append(l.Warnings,
+	if m.Seq == nil && m.AggregateID != nil {
+		m.Warnings = append(m.Warnings,
 			fmt.Sprintf("the events of %s are ordered by %s and %s: two of one aggregate within the same instant, or from "+
-				"transactions that overlap, have no sure order; a growing number (%s) has", table, l.CreatedAt.Name, l.ID.Name,
+				"transactions that overlap, have no sure order; a growing number (%s) has", m.table, m.CreatedAt.Name, m.ID.Name,
 				roleSeq.setting()))
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine/column"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // role is what a column of a mapped table is for: source__map__<role>=<column>.
@@ -88,80 +87,71 @@ func setting(name string) string { return "source__map__" + name }
 
 func (r role) setting() string { return setting(string(r)) }
 
-// mapping is what the settings say of a mapped table, before the catalog was asked.
+// mapping is a layout in the making.
 type mapping struct {
+	Layout
+	table     string // for people
+	catalog   []column.Column
 	textTimes bool            // a time may stand in a column of text
-	columns   map[role]string // as written; noColumn where there shall be none
-	// pending and done are "" where they are not set.
-	pending, done string
-	// deletes says that published rows are deleted instead of marked.
-	deletes bool
+	columns   map[role]string // as the settings write them; noColumn where there shall be none
 }
 
-// parseMapping reads source__map__<role>, and finds what is wrong with it without looking at the table.
-func parseMapping(settings map[string]string) (mapping, error) {
-	m := mapping{columns: make(map[role]string)}
+// parse reads source__map__<role>, and finds what is wrong with it without looking at the table.
+func (m *mapping) parse(settings map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		value := strings.TrimSpace(settings[name])
 		if value == "" {
-			return mapping{}, fmt.Errorf("%w: %s is empty: name a column, or leave the setting out", poller.ErrConfig,
-				setting(name))
+			return fmt.Errorf("%s is empty: name a column, or leave the setting out", setting(name))
 		}
 		switch name {
 		case optionPending:
-			m.pending = value
+			m.Pending = value
 		case optionDone:
-			m.done = value
+			m.Done = value
 		case optionOnPublished:
 			if value != "mark" && value != "delete" {
-				return mapping{}, fmt.Errorf("%w: %s=%s is not known: write mark or delete", poller.ErrConfig,
-					setting(name), value)
+				return fmt.Errorf("%s=%s is not known: write mark or delete", setting(name), value)
 			}
-			m.deletes = value == "delete"
+			m.Deletes = value == "delete"
 		default:
 			if !slices.Contains(Roles(), name) {
-				return mapping{}, fmt.Errorf("%w: %s is not known: the roles are %s, and the options %s, %s and %s",
-					poller.ErrConfig, setting(name),
+				return fmt.Errorf("%s is not known: the roles are %s, and the options %s, %s and %s", setting(name),
 					strings.Join(Roles(), ", "), optionPending, optionDone, optionOnPublished)
 			}
 			m.columns[role(name)] = value
 		}
 	}
-	return m, m.check()
+	return nil
 }
 
 // check finds settings that contradict each other.
 func (m *mapping) check() error {
 	for _, r := range []role{roleID, rolePayload} {
 		if m.columns[r] == noColumn {
-			return fmt.Errorf("%w: %s=%s: every event needs one: name the column", poller.ErrConfig, r.setting(),
-				noColumn)
+			return fmt.Errorf("%s=%s: every event needs one: name the column", r.setting(), noColumn)
 		}
 	}
-	for _, option := range []struct{ name, value string }{{optionPending, m.pending}, {optionDone, m.done}} {
+	for _, option := range []struct{ name, value string }{{optionPending, m.Pending}, {optionDone, m.Done}} {
 		if option.value == "" {
 			continue
 		}
 		if m.columns[roleState] == noColumn {
-			return fmt.Errorf("%w: %s is a value of the state column, and %s=%s says that there is none: leave one of them out",
-				poller.ErrConfig,
+			return fmt.Errorf("%s is a value of the state column, and %s=%s says that there is none: leave one of them out",
 				setting(option.name), roleState.setting(), noColumn)
 		}
 		// The values stand in statements as literals, because only so can a filtered index serve them.
 		if i := strings.IndexFunc(option.value,
 			func(c rune) bool { return c < ' ' || c == '\'' || c == '\\' || c == 0x7f }); i >= 0 {
-			return fmt.Errorf("%w: %s holds a quote, a backslash or a control character, which a state's value cannot have here",
-				poller.ErrConfig,
+			return fmt.Errorf("%s holds a quote, a backslash or a control character, which a state's value cannot have here",
 				setting(option.name))
 		}
 	}
-	if m.pending != "" && m.pending == m.done {
-		return fmt.Errorf("%w: %s and %s are the same value %q: an event that was published could not be told from one that was not", poller.ErrConfig,
-			setting(optionPending), setting(optionDone), m.pending)
+	if m.Pending != "" && m.Pending == m.Done {
+		return fmt.Errorf("%s and %s are the same value %q: an event that was published could not be told from one that was not",
+			setting(optionPending), setting(optionDone), m.Pending)
 	}
-	if m.deletes && m.done != "" {
-		return fmt.Errorf("%w: %s=delete deletes published rows, and %s says how to mark them: leave one of them out",
-			poller.ErrConfig,
+	if m.Deletes && m.Done != "" {
+		return fmt.Errorf("%s=delete deletes published rows, and %s says how to mark them: leave one of them out",
 			setting(optionOnPublished), setting(optionDone))
 	}
 	seen := make(map[string]role)
@@ -172,8 +162,7 @@ func (m *mapping) check() error {
 			continue
 		}
 		if other, twice := seen[column]; twice && !shareable(r, other) {
-			return fmt.Errorf("%w: %s and %s name the same column %q: give each its own", poller.ErrConfig,
-				other.setting(), r.setting(), m.columns[r])
+			return fmt.Errorf("%s and %s name the same column %q: give each its own", other.setting(), r.setting(), m.columns[r])
 		}
 		seen[column] = r
 	}

@@ -36,12 +36,7 @@ func kinds(engine string, list []column.Column) []column.Column {
 }
 
 func resolveOn(columns []column.Column, settings map[string]string) (Layout, error) {
-	m, err := parseMapping(settings)
-	if err != nil {
-		return Layout{}, err
-	}
-	m.textTimes = false
-	return m.resolve("public.outbox", columns)
+	return Read(settings, "public.outbox", columns, false)
 }
 
 // TestMappingFaults: each names the setting, and says what to write.

@@ -104,14 +104,21 @@ func goldenNames(engine string) (db *statement.DB, outbox, beside statement.Name
 		statement.NewName(e, "shop", "rowrelay_claims")
 }
 
+// goldenClaims are the claims beside these tables.
+func goldenClaims(db *statement.DB, engine string) *claims.Table {
+	_, _, beside := goldenNames(engine)
+	place := claims.Place{Table: beside.String(), Outbox: "shop.outbox"}
+	return claims.New(db, goldenEngines[engine].claims, place, 1, nil)
+}
+
 var goldenConfig = Config{Ordering: poller.OrderKey, Block: true, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour}
 
 // TestGoldenAdmin pins what operators, the clean-up and a settlement beside locks send to a table of `rowrelay outbox
 // init`.
 func TestGoldenAdmin(t *testing.T) {
 	for engine, e := range goldenEngines {
-		db, outbox, beside := goldenNames(engine)
-		table := Own(db, e.own, outbox, goldenConfig, e.claims, claims.Place{Table: beside.String(), Outbox: "shop.outbox"})
+		db, outbox, _ := goldenNames(engine)
+		table := Own(db, e.own, outbox, goldenConfig, goldenClaims(db, engine))
 		g := &statementtest.Script{T: t, Engine: engine}
 		refs := []event.Ref{{Seq: 1}, {Seq: 2}}
 		g.Add("list", table.pageStatement(&goldenFilter, nil, "7", 1000))
@@ -177,8 +184,7 @@ func TestGoldenMapped(t *testing.T) {
 			pool := sql.OpenDB(r)
 			db := statement.NewDB(e.statement, statement.Low{}, pool, 0, func(error) bool { return false },
 				func(_ string, err error) error { return err })
-			table := Mapped(db, e.values, l, outbox, SideOf(beside), "pending", goldenConfig, e.claims,
-				claims.Place{Table: beside.String(), Outbox: "shop.outbox"})
+			table := Mapped(db, e.values, l, outbox, SideOf(beside), "pending", goldenConfig, goldenClaims(db, engine))
 			refs, end := []event.Ref{{ID: "7"}, {ID: "8"}}, "7"+pageBreak+"7"
 			if layoutName != "seed" {
 				refs = []event.Ref{{ID: "0b5ab1a0-0000-4000-8000-000000000001"}}

@@ -29,16 +29,16 @@ func (t *Table) keys(s *statement.Statement, ranges []claims.Range, bySeq bool, 
 		t.arm(s, ranges[0], n, also)
 		return
 	}
-	s.Add("SELECT bucket, ", t.seq(), " FROM (")
+	s.Add("SELECT bucket, ", t.key, " FROM (")
 	for i, r := range ranges {
 		if i > 0 {
 			s.Add(" UNION ALL ")
 		}
-		s.Add("SELECT bucket, ", t.seq(), " FROM (")
+		s.Add("SELECT bucket, ", t.key, " FROM (")
 		t.arm(s, r, n, also)
 		s.Add(") r", strconv.Itoa(i))
 	}
-	s.Add(") u ORDER BY bucket, ", t.seq(), t.db.Limit(s.Arg(n), 0))
+	s.Add(") u ORDER BY bucket, ", t.key, t.db.Limit(s.Arg(n), 0))
 }
 
 // keysBySeq are keys in the order of the table. Of a part of the buckets it looks at no more than scanned pending rows:
@@ -46,9 +46,9 @@ func (t *Table) keys(s *statement.Statement, ranges []claims.Range, bySeq bool, 
 func (t *Table) keysBySeq(s *statement.Statement, ranges []claims.Range, n int, also func(*statement.Statement)) {
 	part := t.side == "" && ranges != nil && claims.Width(ranges) < claims.Buckets
 	if part {
-		s.Add("SELECT bucket, ", t.seq(), " FROM (")
+		s.Add("SELECT bucket, ", t.key, " FROM (")
 	}
-	t.selectKeys(s, t.force("order")).Add(t.o.pending)
+	t.selectKeys(s, t.hints["order"]).Add(t.o.pending)
 	if t.side == "" {
 		s.Add(" AND ", t.o.order, " > ", s.Arg(int64(math.MinInt64))) // all: it lets engines seek
 	}
@@ -57,7 +57,7 @@ func (t *Table) keysBySeq(s *statement.Statement, ranges []claims.Range, n int, 
 	if part {
 		s.Add(t.db.Limit(s.Arg(scanned(ranges, n)), 0), ") f WHERE ")
 		within(s, "f.bucket", ranges)
-		s.Add(" ORDER BY f.", t.seq())
+		s.Add(" ORDER BY f.", t.key)
 	}
 	s.Add(t.db.Limit(s.Arg(n), 0))
 }
@@ -69,7 +69,7 @@ func scanned(ranges []claims.Range, n int) int {
 
 // arm is one seek.
 func (t *Table) arm(s *statement.Statement, r claims.Range, n int, also func(*statement.Statement)) {
-	t.selectKeys(s, t.force("pending")).Add(t.o.pending, " AND o.bucket >= ", s.Arg(r.From), " AND o.bucket < ",
+	t.selectKeys(s, t.hints["pending"]).Add(t.o.pending, " AND o.bucket >= ", s.Arg(r.From), " AND o.bucket < ",
 		s.Arg(r.To))
 	also(s)
 	s.Add(" ORDER BY o.bucket, ", t.o.order, t.db.Limit(s.Arg(n), 0))
@@ -78,7 +78,7 @@ func (t *Table) arm(s *statement.Statement, r claims.Range, n int, also func(*st
 func nothing(*statement.Statement) {}
 
 func (t *Table) inRanges(s *statement.Statement, ranges []claims.Range) {
-	if ranges == nil || t.side != "" {
+	if ranges == nil || claims.Width(ranges) == claims.Buckets || t.side != "" {
 		return
 	}
 	s.Add(" AND ")

@@ -20,7 +20,7 @@ func (t *Table) chosen(s *statement.Statement, f *event.Filter) {
 	s.Add(" FROM ", t.outbox.String(), " o")
 	indexed := t.side == "" && len(event.Stored(f.States)) == 1 || t.side != "" && t.onlyPending(f.States)
 	if indexed && len(f.IDs)+len(f.Keys) == 0 {
-		s.Add(t.force("order"))
+		s.Add(t.hints["order"])
 	}
 	if t.side != "" {
 		s.Add(" LEFT JOIN ", t.side, " s ON ", t.isOf(s, "s"))
@@ -269,7 +269,7 @@ func (t *Table) sideKeys(states []event.State, after string, limit int) *stateme
 		s.Add(" AND (o.position > ", s.Arg(position), " OR (o.position = ", s.Arg(position), " AND o.event > ",
 			s.Arg(id), "))")
 	}
-	return s.Add(" ORDER BY ", t.byPosition("o"), t.db.Limit(s.Arg(limit), 0))
+	return s.Add(" ORDER BY ", t.byPosition, t.db.Limit(s.Arg(limit), 0))
 }
 
 // CountOf counts the chosen events.
@@ -327,7 +327,7 @@ func (t *Table) DiscardThese(ctx context.Context, entries []event.Entry, reason 
 		return err
 	})
 	if err == nil {
-		t.letRestGo(ctx, rest)
+		_, _ = t.letRestGo(ctx, rest, t.cfg.Timeout)
 	}
 	return n, err
 }

@@ -22,7 +22,7 @@ func (t *Table) inState(s *statement.Statement, state event.State, due bool) *st
 	if t.side != "" {
 		return t.inStateBeside(s, shown, due)
 	}
-	hint, order := t.force("pending"), "o.bucket, "+t.o.order
+	hint, order := t.hints["pending"], "o.bucket, "+t.o.order
 	switch {
 	case state == event.Failed:
 		hint, order = "", "o.next_attempt_at" // few, and found by either index
@@ -58,9 +58,9 @@ func (t *Table) delayed(alias string) string {
 func (t *Table) inStateBeside(s *statement.Statement, state event.State, due bool) *statement.Statement {
 	switch state {
 	case event.Pending:
-		t.unhindered(s.Add(t.outbox.String(), " o", t.served, " WHERE ", t.o.pending))
+		t.unhindered(s.Add(t.outbox.String(), " o", t.hints["pending"], " WHERE ", t.o.pending))
 	case event.Waiting:
-		s.Add(t.outbox.String(), " o", t.served, " WHERE ", t.o.pending, " AND NOT ", t.hasEntry(s), " AND ")
+		s.Add(t.outbox.String(), " o", t.hints["pending"], " WHERE ", t.o.pending, " AND NOT ", t.hasEntry(s), " AND ")
 		t.blocks(s, false)
 	default:
 		t.scope(s.Add(t.entries, " o WHERE "), "o").Add("o.state IN (", event.Quoted(event.Stored([]event.State{state})), ")")
@@ -71,7 +71,7 @@ func (t *Table) inStateBeside(s *statement.Statement, state event.State, due boo
 
 // Served asks for the first pending event by the index that was named; an error says that it does not serve for that.
 func (t *Table) Served(ctx context.Context, q statement.Querier) error {
-	s := t.selectKeys(t.db.Statement(), t.served).Add(t.o.pending, " ORDER BY ", t.o.order, t.db.Limit("1", 0))
+	s := t.selectKeys(t.db.Statement(), t.hints["pending"]).Add(t.o.pending, " ORDER BY ", t.o.order, t.db.Limit("1", 0))
 	return s.Each(ctx, q, func(func(...any) error) (bool, error) { return true, nil })
 }
 
@@ -121,16 +121,8 @@ func (t *Table) reasons(s *statement.Statement) {
 const seeksAtOnce = 256
 
 // Work returns which of these partitions, of n, have events to publish now. It is one seek for each, by constants: a
-// join with a list of ranges reads all that lies in them, where statistics mislead. A table without buckets is
-// partition 0 of 1.
+// join with a list of ranges reads all that lies in them, where statistics mislead.
 func (t *Table) Work(ctx context.Context, partitions []int, n int) (parts []int, err error) {
-	if t.side != "" {
-		g, err := t.Look(ctx)
-		if err != nil || !g.Work {
-			return nil, err
-		}
-		return []int{0}, nil
-	}
 	err = t.db.Do(ctx, "look for partitions with work", func(ctx context.Context, q statement.Querier) error {
 		has := map[int]bool{}
 		for some := range slices.Chunk(partitions, seeksAtOnce) {
@@ -157,7 +149,7 @@ func (t *Table) workStatement(partitions []int, n int) *statement.Statement {
 	for _, i := range partitions {
 		r := claims.BucketsOf(i, n)
 		s.Add(" UNION ALL SELECT bucket FROM (SELECT o.bucket, ", t.o.order, " FROM ", t.outbox.String(), " o",
-			t.force("pending"), " WHERE o.state = 'PENDING' AND o.bucket >= ", strconv.Itoa(r.From), " AND o.bucket < ",
+			t.hints["pending"], " WHERE o.state = 'PENDING' AND o.bucket >= ", strconv.Itoa(r.From), " AND o.bucket < ",
 			strconv.Itoa(r.To), " ORDER BY o.bucket, ", t.o.order, t.db.Limit("1", 0), ") r", strconv.Itoa(i))
 	}
 	return s
@@ -202,7 +194,8 @@ func (t *Table) oldest(s *statement.Statement) {
 		s.Add("NULL")
 		return
 	case t.side != "":
-		t.unhindered(s.Add("(SELECT ", t.o.created, " FROM ", t.outbox.String(), " o", t.served, " WHERE ", t.o.pending))
+		s.Add("(SELECT ", t.o.created, " FROM ", t.outbox.String(), " o", t.hints["pending"], " WHERE ", t.o.pending)
+		t.unhindered(s)
 		s.Add(" ORDER BY ", t.o.order, t.db.Limit("1", 0), ")")
 		return
 	}
@@ -213,12 +206,12 @@ func (t *Table) oldest(s *statement.Statement) {
 		buckets[i].B = i
 	}
 	of := "o.bucket = r.b"
-	if t.force("pending") == "" {
+	if t.hints["pending"] == "" {
 		// Of one bucket only, PostgreSQL would read the primary key from its low end, once for each bucket.
 		of = "o.bucket >= r.b AND o.bucket <= r.b"
 	}
-	s.Add("(SELECT a.created_at FROM ", t.outbox.String(), " a WHERE a.", t.seq(),
-		" = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", t.o.order, " FROM ", t.outbox.String(), " o", t.force("pending"),
+	s.Add("(SELECT a.created_at FROM ", t.outbox.String(), " a WHERE a.", t.key,
+		" = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", t.o.order, " FROM ", t.outbox.String(), " o", t.hints["pending"],
 		" WHERE o.state = 'PENDING' AND ", of,
 		" ORDER BY o.bucket, ", t.o.order, t.db.Limit("1", 0), ") AS seq FROM ",
 		s.Rows("r", []statement.Field{statement.Int("b")}, buckets), ") h))")

@@ -41,13 +41,9 @@ func (t *Table) scan(scan func(...any) error) (event.Row, error) {
 	var eventType, key, parent, state sql.NullString
 	var size int
 	var payload []byte
-	var id any = &r.Ref.Seq
-	if t.side != "" {
-		id = &r.Ref.ID
-	}
 	o := &r.Outbox
-	into := []any{id, &r.Bucket, &o.AggregateType, &o.AggregateID, &eventType, &key, &created, &r.Attempts, &parent,
-		&state, &size, &payload}
+	into := []any{t.idIn(&r.Ref), &r.Bucket, &o.AggregateType, &o.AggregateID, &eventType, &key, &created, &r.Attempts,
+		&parent, &state, &size, &payload}
 	var available, expires, now any
 	if t.timed() {
 		into = append(into, &available, &expires, &now)
@@ -80,11 +76,7 @@ func (t *Table) read(ctx context.Context, q statement.Querier, limit poller.Limi
 		s.Add(" THEN 1 ELSE 0 END FROM ")
 	}
 	keys(s)
-	columns := "*"
-	if t.side != "" { // of which a login may be allowed to read the mapped columns only
-		columns = t.mapped()
-	}
-	s.Add(t.db.LookUp(t.outbox.String(), "o", columns, t.o.key+" = k."+t.seq()), " ORDER BY ", order)
+	s.Add(t.db.LookUp(t.outbox.String(), "o", t.readable, t.o.key+" = k."+t.key), " ORDER BY ", order)
 	return t.upTo(ctx, q, s, limit)
 }
 
@@ -133,29 +125,14 @@ func (t *Table) stillUntimed(ctx context.Context, q statement.Querier) error {
 	return cmp.Or(err, none.Err())
 }
 
-// byBucket is the order of pages by bucket, bySeq that of pages by seq.
-func (t *Table) byBucket() string {
-	if t.side != "" {
-		return t.o.order
-	}
-	return "k.bucket, " + t.bySeq()
-}
-
-func (t *Table) bySeq() string {
-	if t.side != "" {
-		return t.o.order
-	}
-	return "k." + t.seq()
-}
-
 // Fetch reads the first live events of these buckets. more says that the limit cut them off. By seq, and not of all
 // buckets, fewer than the limit need not be all (keysBySeq). Of another framework's table it shows what is pending and
 // waits for nothing.
 func (t *Table) Fetch(ctx context.Context, ranges []claims.Range, bySeq bool,
 	limit poller.Limit) (rows []event.Row, more bool, err error) {
-	order, also, waits := t.byBucket(), nothing, func(s *statement.Statement) { t.blocks(s, false) }
+	order, also, waits := t.byBucket, nothing, func(s *statement.Statement) { t.blocks(s, false) }
 	if t.bySource() || bySeq {
-		order = t.bySeq()
+		order = t.bySeq
 	}
 	if t.side != "" {
 		also, waits = t.unhindered, nil
@@ -206,11 +183,8 @@ func (t *Table) Again(ctx context.Context, refs []event.Ref) ([]event.Row, error
 
 // named begins a table expression k of the keys of pending rows that refs name.
 func (t *Table) named(s *statement.Statement, refs []event.Ref) {
-	hint := ""
-	if t.side == "" {
-		hint = t.syntax.Force("") // the engine may know nothing yet of how many are pending
-	}
-	t.oneOf(t.selectKeys(s.Add("("), hint), &t.o, refs).Add(" AND ", t.o.pending)
+	// With a hint: the engine may know nothing yet of how many are pending.
+	t.oneOf(t.selectKeys(s.Add("("), t.hints["key"]), &t.o, refs).Add(" AND ", t.o.pending)
 }
 
 // selectKeys begins the selection of keys from the outbox.
@@ -235,7 +209,7 @@ func (t *Table) unhindered(s *statement.Statement) {
 func (t *Table) publishable(ctx context.Context, what string, limit poller.Limit,
 	keys func(*statement.Statement)) (rows []event.Row, err error) {
 	err = t.db.Do(ctx, what, func(ctx context.Context, q statement.Querier) error {
-		rows, _, err = t.read(ctx, q, limit, t.byBucket(), nil, keys)
+		rows, _, err = t.read(ctx, q, limit, t.byBucket, nil, keys)
 		return err
 	})
 	return rows, err
@@ -256,7 +230,7 @@ func (t *Table) Due(ctx context.Context, ranges []claims.Range, limit poller.Lim
 		t.scope(s.Add(" FROM ", t.entries, " o WHERE "), "o").Add("o.state = 'FAILED' AND o.next_attempt_at <= ", t.db.Now())
 		t.inRanges(s, ranges)
 		t.first(s)
-		s.Add(" ORDER BY o.next_attempt_at, ", t.byPosition("o"), t.db.Limit(s.Arg(min(limit.Rows, t.most(limit.Rows))), 0))
+		s.Add(" ORDER BY o.next_attempt_at, ", t.byPosition, t.db.Limit(s.Arg(min(limit.Rows, t.most(limit.Rows))), 0))
 		if t.side == "" {
 			rows, _, err = t.upTo(ctx, q, s, limit)
 		} else {
@@ -284,14 +258,14 @@ func (t *Table) first(s *statement.Statement) {
 	if !t.bySource() {
 		s.Add("NOT ", t.ordered("o"), " OR ")
 	}
-	s.Add("(SELECT b.", t.eventColumn, " FROM ", t.entries, " b", t.forceBlocked(), " WHERE ")
+	s.Add("(SELECT b.", t.eventColumn, " FROM ", t.entries, " b", t.hints["blocked"], " WHERE ")
 	t.scope(s, "b")
 	if t.bySource() {
 		s.Add("1 = 1")
 	} else {
 		s.Add(t.sameAggregate("b", "o.aggregate_type", "o.aggregate_id"))
 	}
-	s.Add(t.inTheWay("b", true), " ORDER BY ", t.byBlocked("b"), t.db.Limit("1", 0), ") = o.", t.eventColumn, ")")
+	s.Add(t.inTheWay("b", true), " ORDER BY ", t.byBlocked, t.db.Limit("1", 0), ") = o.", t.eventColumn, ")")
 }
 
 // nextDue is how long until a failed event is due that is not yet; -1 where there is none.

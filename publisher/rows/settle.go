@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -43,7 +44,8 @@ func (t *Table) Settle(ctx context.Context, owner string, held int, m event.Mark
 	if err != nil {
 		return err
 	}
-	t.letRestGo(ctx, rest)
+	// For as long as one statement may take: the session settles nothing else meanwhile.
+	_, _ = t.letRestGo(ctx, rest, t.cfg.Timeout)
 	return left.OrNil(nil)
 }
 
@@ -116,51 +118,56 @@ func (t *Table) publishThese(ctx context.Context, q statement.Querier, owner str
 			return nil, err
 		}
 	}
-	return t.unchanged(ctx, q, n, refs, t.markable())
+	return t.unchanged(ctx, q, n, refs, t.markable)
 }
 
 // free locks those of refs that nobody else has locked, and selects their ids.
 func (t *Table) free(refs []event.Ref) *statement.Statement {
 	hint, suffix := t.db.Lock("o", true)
 	s := t.db.Statement("SELECT ", t.o.id, " FROM ", t.outbox.String(), " o", hint, " WHERE ")
-	return t.oneOf(s, &t.o, refs).Add(" AND ", t.markable(), suffix)
+	return t.oneOf(s, &t.o, refs).Add(" AND ", t.markable, suffix)
 }
 
 // refs are those of the rows whose ids a statement selects.
 func (t *Table) refs(ctx context.Context, q statement.Querier, s *statement.Statement) (refs []event.Ref, err error) {
 	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var r event.Ref
-		var err error
-		if t.side == "" {
-			err = scan(&r.Seq)
-		} else {
-			err = scan(&r.ID)
-		}
+		err := scan(t.idIn(&r))
 		refs = append(refs, r)
 		return true, err
 	})
 	return refs, err
 }
 
+// idIn is what an id is read into.
+func (t *Table) idIn(r *event.Ref) any {
+	if t.side == "" {
+		return &r.Seq
+	}
+	return &r.ID
+}
+
 // refused reports whether an error is about a row that was to be changed: others may be changed without it.
 func (t *Table) refused(err error) bool {
-	return err != nil && t.cfg.Refused != nil && t.cfg.Refused(err)
+	return t.failed(err, engine.FaultConstraint) || t.failed(err, engine.FaultData)
 }
 
 // locked reports whether an error says that somebody else's transaction locks a row that was to be changed.
-func (t *Table) locked(err error) bool {
-	return err != nil && t.cfg.Locked != nil && t.cfg.Locked(err)
+func (t *Table) locked(err error) bool { return t.failed(err, engine.FaultLocked) }
+
+func (t *Table) failed(err error, as engine.Fault) bool {
+	return err != nil && t.cfg.Classify(err) == as
 }
 
 // apply writes marks that are more than published rows. It returns the aggregates of which more events wait for nothing
 // than one transaction lets go, and the rows that did not take their marks.
 func (t *Table) apply(ctx context.Context, q statement.Querier, m *event.Marks) (rest []event.Aggregate,
 	unmarked []event.Ref, err error) {
-	published := slices.Concat(m.Published, refsIn(m.Retried))
+	published := m.Accepted()
 	if t.side != "" { // which has no state for it
 		published = append(published, refsIn(m.Expired)...)
 	}
-	if unmarked, err = t.inParts(ctx, q, published, t.markable(), t.mark); err != nil {
+	if unmarked, err = t.inParts(ctx, q, published, t.markable, t.mark); err != nil {
 		return nil, nil, fmt.Errorf("published: %w", err)
 	}
 	if t.side != "" {
@@ -230,14 +237,6 @@ func (t *Table) unchanged(ctx context.Context, q statement.Querier, n int64, ref
 	return t.refs(ctx, q, t.oneOf(s, &t.o, refs).Add(" AND ", cond))
 }
 
-// markable is the condition that mark changes o.
-func (t *Table) markable() string {
-	if t.side == "" {
-		return "o.state IN ('PENDING', 'FAILED')"
-	}
-	return t.o.pending
-}
-
 func refsIn(of []event.Marked) []event.Ref {
 	refs := make([]event.Ref, len(of))
 	for i := range of {
@@ -282,7 +281,7 @@ func (t *Table) most(n int) int {
 func (t *Table) change(s *statement.Statement, set func() string, refs []event.Ref,
 	states string) *statement.Statement {
 	if t.side == "" {
-		t.syntax.BySeq(s, t.outbox, set, seqs(refs))
+		t.syntax.BySeq(s, t.outbox, t.key, set, seqs(refs))
 	} else {
 		s.Add("UPDATE ", t.side, " SET ", set(), " WHERE outbox = ")
 		s.Add(s.Arg(t.Claims.Place.Outbox), " AND ", t.db.AnyText(s, "event", ids(refs)))

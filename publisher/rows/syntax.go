@@ -14,9 +14,9 @@ type Syntax interface {
 	Same(typ1, id1, typ2, id2 string) string
 	// Update is UPDATE table AS alias with a join: of rows of `from`, where `where`.
 	Update(table, alias, set, from, where string) string
-	// BySeq begins an UPDATE of rows of the outbox o by their numbers, up to conditions in WHERE. It looks at no
-	// other row.
-	BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64)
+	// BySeq begins an UPDATE of rows of the outbox o by their numbers in a column, up to conditions in WHERE. It looks at
+	// no other row.
+	BySeq(s *statement.Statement, table statement.Name, column string, set func() string, seqs []int64)
 	// Seek is a condition that makes the index of blocked rows serve a search for an aggregate, and what leads the order
 	// of that index; "" where the columns do.
 	Seek(b, id string) (condition, order string)

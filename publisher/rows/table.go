@@ -8,15 +8,16 @@
 // pending as long as the table says so, and it waits while an earlier entry of its aggregate is in the way: that is not
 // stored, so that followers cost nothing, however many they are, and go on as soon as that entry is gone.
 //
-// words.go writes the expressions that differ. read.go, look.go, settle.go, list.go and clean.go are the same for both.
-// waiting.go is what only an own table has: WAITING events. side.go is what only the side table has.
+// What differs by a word is said by Own and Mapped, and by words.go. read.go, look.go, settle.go, list.go and clean.go
+// are the same for both. waiting.go is what only an own table has: WAITING events. side.go is what only the side table
+// has.
 package rows
 
 import (
 	"time"
 
-	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -38,21 +39,25 @@ type Table struct {
 	cfg     Config
 	o       words  // those of o
 	side    string // the side table; "": there is none, the table is an own one
-	entries string // the table of the entries, eventColumn and attemptsColumn two of its columns
-	// eventColumn names the event, attemptsColumn counts.
+	entries string // the table of the entries
+	// eventColumn and attemptsColumn are columns of the entries: the first names the event.
 	eventColumn, attemptsColumn string
 	// unordered says that no event ever waits for another.
 	unordered bool
-	// served stands after the alias of another framework's table: it names the index that serves the search for pending
-	// events.
-	served string
+	key       string // the column by which rows are found
+	readable  string // the columns that a row is looked up by, as LookUp takes them
+	markable  string // the condition that mark changes o
+	// byBucket and bySeq are the orders of pages, byPosition is that of entries o, byBlocked that of the entries b of one
+	// aggregate, as the index has it that finds what is in the way.
+	byBucket, bySeq, byPosition, byBlocked string
+	// hints stand after a table's alias and name the index to be used, where a search is not to be left to statistics:
+	// "pending" and "order" serve searches for pending events, "blocked" those for what is in the way, "key" for rows.
+	hints map[string]string
 }
 
 // Config is how events are published, and what is kept of them.
 type Config struct {
 	Ordering poller.Ordering
-	// Partitions are the settings'.
-	Partitions int
 	// Block says that a dead letter holds up the later events of its aggregate.
 	Block bool
 	// MaxRowBytes bounds a payload; 0: no bound.
@@ -61,26 +66,33 @@ type Config struct {
 	MostRows int
 	// Timeout bounds one statement; 0: no bound.
 	Timeout time.Duration
-	// Refused says of an error that it is about a row that was to be changed; nil: none is.
-	Refused func(error) bool
-	// Locked says of an error that somebody else's transaction locks a row that was to be changed; nil: none does.
-	Locked func(error) bool
+	// Classify says what an error of the database means.
+	Classify func(error) engine.Fault
 	// Timed says that an own table has available_at and expires_at.
 	Timed bool
 	// Retention is how long published and discarded events are kept.
 	Retention time.Duration
-	// Alive is for claims.New.
-	Alive alive.Marker
 }
 
-// Own returns the events of a table of `rowrelay outbox init`, and its claims.
-func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how claims.Syntax, where claims.Place) *Table {
-	t := &Table{db: db, syntax: d, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"), entries: outbox.String(),
-		eventColumn: d.Seq(), attemptsColumn: "retry_count", unordered: cfg.Ordering == poller.OrderNone}
+// Own returns the events of a table of `rowrelay outbox init`.
+func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, of *claims.Table) *Table {
+	seq := d.Seq()
+	_, blocked := d.Seek("b", "")
+	t := &Table{
+		db: db, syntax: d, Claims: of, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"),
+		entries: outbox.String(), eventColumn: seq, attemptsColumn: "retry_count",
+		unordered: cfg.Ordering == poller.OrderNone,
+		key:       seq, readable: "*", markable: "o.state IN ('PENDING', 'FAILED')",
+		byBucket: "k.bucket, k." + seq, bySeq: "k." + seq, byPosition: "o." + seq, byBlocked: blocked + "b." + seq,
+		hints: map[string]string{"key": d.Force(""), "pending": d.Force("pending"), "order": d.Force("order"),
+			"blocked": d.Force("blocked")},
+	}
+	if t.bySource() { // every earlier event may be in the way
+		t.byBlocked, t.hints["blocked"] = "b."+seq, t.hints["pending"]
+	}
 	if cfg.Timed {
 		t.o.availableAt, t.o.expiresAt = d.Limit("o.available_at"), d.Limit("o.expires_at")
 	}
-	t.Claims = claims.New(db, how, where, cfg.Partitions, cfg.Alive)
 	return t
 }
 
@@ -92,15 +104,20 @@ const idsAtOnce = 1000
 //
 // index is that of the table which holds the pending events in their order; "" where there is none.
 func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement.Name, index string, //nolint:gocritic // a copy is wanted
-	cfg Config, how claims.Syntax, where claims.Place) *Table {
+	cfg Config, of *claims.Table) *Table {
 	cfg.MostRows = idsAtOnce
-	t := &Table{foreign: foreign{l, v, db}, db: db, outbox: outbox, cfg: cfg, side: side.String(), entries: side.String(),
-		eventColumn: "event", attemptsColumn: "attempts",
-		unordered: cfg.Ordering == poller.OrderNone || cfg.Ordering == poller.OrderKey && l.AggregateID == nil}
-	if t.o = t.words("o"); index != "" {
-		t.served = v.ByIndex(db.Quote(index))
+	f := foreign{l, v, db}
+	o := f.words("o")
+	t := &Table{
+		foreign: f, db: db, Claims: of, outbox: outbox, cfg: cfg, o: o, side: side.String(),
+		entries: side.String(), eventColumn: "event", attemptsColumn: "attempts",
+		unordered: cfg.Ordering == poller.OrderNone || cfg.Ordering == poller.OrderKey && l.AggregateID == nil,
+		key:       db.Quote(l.ID.Name), readable: f.mapped(), markable: o.pending,
+		byBucket: o.order, bySeq: o.order, byPosition: "o.position, o.event", byBlocked: "b.position, b.event",
 	}
-	t.Claims = claims.New(db, how, where, 1, cfg.Alive)
+	if index != "" {
+		t.hints = map[string]string{"pending": v.ByIndex(db.Quote(index)), "order": v.ByIndex(db.Quote(index))}
+	}
 	return t
 }
 
@@ -117,46 +134,12 @@ func (t *Table) Cleanable() error {
 
 func (t *Table) bySource() bool { return t.cfg.Ordering == poller.OrderSource }
 
-// force is the hint for an index, where a search is not to be left to statistics. Of another framework's table one
-// serves the search for pending events; what is blocked is looked for in the side table.
-func (t *Table) force(index string) string {
-	if t.side != "" {
-		return t.served
-	}
-	return t.syntax.Force(index)
-}
-
-// seq is the column of a table expression of keys, by which rows are found.
-func (t *Table) seq() string {
-	if t.side != "" {
-		return t.db.Quote(t.ID.Name)
-	}
-	return t.syntax.Seq()
-}
-
 // scope adds the condition that an entry is one of this outbox.
 func (t *Table) scope(s *statement.Statement, alias string) *statement.Statement {
 	if t.side == "" {
 		return s
 	}
 	return s.Add(alias, ".outbox = ", s.Arg(t.Claims.Place.Outbox), " AND ")
-}
-
-// byPosition is the order of entries.
-func (t *Table) byPosition(alias string) string {
-	if t.side == "" {
-		return alias + "." + t.eventColumn
-	}
-	return alias + ".position, " + alias + ".event"
-}
-
-// byBlocked is the order of entries of one aggregate, as the index has it that finds what is in the way.
-func (t *Table) byBlocked(alias string) string {
-	if t.side != "" || t.bySource() {
-		return t.byPosition(alias)
-	}
-	_, order := t.syntax.Seek(alias, "")
-	return order + t.byPosition(alias)
 }
 
 // blockedStates are the words of events that others wait for, or which wait: a search with the same words as the
@@ -170,7 +153,7 @@ func (t *Table) blocks(s *statement.Statement, heads bool) {
 		s.Add("1 = 0")
 		return
 	}
-	hint, whose, before := t.forceBlocked(), "o", "b."+t.eventColumn+" < "+t.o.order
+	hint, whose, before := t.hints["blocked"], "o", "b."+t.eventColumn+" < "+t.o.order
 	if t.side != "" {
 		whose = "b"
 		before = "(b.position < " + t.o.position + " OR b.position = " + t.o.position + " AND b.event < " + t.o.id + ")"
@@ -194,17 +177,6 @@ func (t *Table) sameAggregate(b, typ, id string) string {
 // ordered is the condition that an entry has an aggregate: events without one wait for none. (To SQL Server a blank
 // equals "".)
 func (t *Table) ordered(alias string) string { return t.db.Bytes(alias+".aggregate_id") + " > 0" }
-
-// forceBlocked is the hint for the index that finds what is in the way: of the side table it needs none.
-func (t *Table) forceBlocked() string {
-	switch {
-	case t.side != "":
-		return ""
-	case t.bySource():
-		return t.syntax.Force("pending")
-	}
-	return t.syntax.Force("blocked")
-}
 
 // inTheWay is the condition that an entry holds up others. It repeats the index' own words, which engines need to see
 // that the index serves it.

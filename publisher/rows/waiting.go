@@ -29,16 +29,17 @@ func (t *Table) fail(ctx context.Context, q statement.Querier, failed []event.Fa
 		Dead     int    `json:"dead"`
 		Reason   string `json:"reason"`
 	}
-	list := make([]object, len(failed))
+	list, refs := make([]object, len(failed)), make([]event.Ref, len(failed))
 	for i := range failed {
 		f := &failed[i]
+		refs[i] = f.Ref
 		list[i] = object{f.Ref.Seq, f.Attempts, f.Delay.Milliseconds(), 0, plaintext.Storable(f.Reason)}
 		if f.Dead {
 			list[i].Dead = 1
 		}
 	}
 	s := t.db.Statement()
-	s.Add(t.syntax.Update(t.outbox.String(), "o"+t.syntax.Force(""), // what else it looked at, it would lock
+	s.Add(t.syntax.Update(t.outbox.String(), "o"+t.hints["key"], // what else it looked at, it would lock
 		"state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, "+
 			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+t.db.Later("f.pause")+" END",
 		s.Rows("f", failureColumns, list),
@@ -46,10 +47,6 @@ func (t *Table) fail(ctx context.Context, q statement.Querier, failed []event.Fa
 	n, err := s.Exec(ctx, q)
 	if err != nil {
 		return nil, err
-	}
-	refs := make([]event.Ref, len(failed))
-	for i := range failed {
-		refs[i] = failed[i].Ref
 	}
 	return t.unchanged(ctx, q, n, refs, "o.state = 'PENDING'")
 }
@@ -59,19 +56,9 @@ func (t *Table) wait(ctx context.Context, q statement.Querier, waiting []event.M
 	if len(waiting) == 0 {
 		return nil
 	}
-	all := make([]int64, len(waiting))
-	for i, w := range waiting {
-		all[i] = w.Ref.Seq
-	}
 	s := t.db.Statement("SELECT ", t.o.key, " FROM ", t.outbox.String(), " o WHERE ")
-	t.blocks(s.Add(t.db.AnyInt(s, t.o.key, all), " AND "), true)
-	var blocked []event.Ref
-	err := s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
-		var r event.Ref
-		err := scan(&r.Seq)
-		blocked = append(blocked, r)
-		return true, err
-	})
+	t.blocks(t.oneOf(s, &t.o, refsIn(waiting)).Add(" AND "), true)
+	blocked, err := t.refs(ctx, q, s)
 	for part := range slices.Chunk(blocked, t.most(len(blocked))) {
 		if err == nil {
 			_, err = t.change(t.db.Statement(), func() string { return "state = 'WAITING'" }, part, "'PENDING'").Exec(ctx, q)
@@ -85,21 +72,19 @@ func (t *Table) wait(ctx context.Context, q statement.Querier, waiting []event.M
 // of rows.)
 var GoAtOnce = 4_000
 
-// letRestGo goes on with letGo in transactions of their own, when the marks that made it possible are durable. It
-// takes as long as one statement may: the session settles nothing else meanwhile. What is left then, or by a crash or
-// a fault, mend finds.
-func (t *Table) letRestGo(ctx context.Context, rest []event.Aggregate) {
-	begun := time.Now()
-	for len(rest) > 0 && (t.cfg.Timeout <= 0 || time.Since(begun) < t.cfg.Timeout) {
-		some := rest
-		err := t.db.Do(ctx, "let waiting events go on", func(ctx context.Context, q statement.Querier) (err error) {
-			_, rest, err = t.LetGo(ctx, q, some)
+// letRestGo goes on with LetGo in transactions of their own, for so long at most (0: to the end). What is left then, or
+// by a crash or a fault, Mend finds.
+func (t *Table) letRestGo(ctx context.Context, rest []event.Aggregate, most time.Duration) (count int64, err error) {
+	for begun := time.Now(); err == nil && len(rest) > 0 && (most <= 0 || time.Since(begun) < most); {
+		err = t.db.Do(ctx, "let waiting events go on", func(ctx context.Context, q statement.Querier) error {
+			n, left, err := t.LetGo(ctx, q, rest)
+			if count += n; err == nil {
+				rest = left
+			}
 			return err
 		})
-		if err != nil {
-			return
-		}
 	}
+	return count, err
 }
 
 // LetGo makes the waiting events of aggregates PENDING up to the first one that is in the way still, by seq, and no
@@ -127,7 +112,7 @@ func (t *Table) LetGo(ctx context.Context, q statement.Querier, of []event.Aggre
 		where += " AND " + t.sameAggregate("o", "h.typ", "h.id")
 	}
 	s := t.db.Statement()
-	s.Add(t.syntax.Update(t.outbox.String(), "o"+t.forceBlocked(), "state = 'PENDING'", s.Rows("h",
+	s.Add(t.syntax.Update(t.outbox.String(), "o"+t.hints["blocked"], "state = 'PENDING'", s.Rows("h",
 		headColumns, heads), where))
 	n, err = s.Exec(ctx, q)
 	return n, rest, err
@@ -147,14 +132,14 @@ func (t *Table) heads(ctx context.Context, q statement.Querier, of []event.Aggre
 	rest []event.Aggregate, err error) {
 	s := t.db.Statement()
 	first := func(cond string, skip int) {
-		s.Add("(SELECT b.", t.seq(), " FROM ", t.outbox.String(), " b", t.forceBlocked(),
+		s.Add("(SELECT b.", t.key, " FROM ", t.outbox.String(), " b", t.hints["blocked"],
 			" WHERE ")
 		if t.bySource() {
 			s.Add("1 = 1")
 		} else {
 			s.Add(t.sameAggregate("b", "a.typ", "a.id"))
 		}
-		s.Add(cond, " ORDER BY ", t.byBlocked("b"), t.db.Limit("1", skip), ")")
+		s.Add(cond, " ORDER BY ", t.byBlocked, t.db.Limit("1", skip), ")")
 	}
 	s.Add("SELECT a.typ, a.id, ")
 	first(t.inTheWay("b", true), 0)
@@ -180,16 +165,16 @@ func (t *Table) heads(ctx context.Context, q statement.Querier, of []event.Aggre
 
 // Mend makes WAITING events without a head PENDING, some aggregates at a time. An event can become loose and blocked
 // again only by marks of its aggregate's owner: at worst it becomes PENDING here, and is absorbed once more.
-func (t *Table) Mend(ctx context.Context) (int, error) {
+func (t *Table) Mend(ctx context.Context) (mended int, err error) {
 	if t.side != "" {
 		return t.mendBeside(ctx)
 	}
 	var waiting []event.Aggregate
-	err := t.db.Do(ctx, "look for waiting events", func(ctx context.Context, q statement.Querier) error {
+	err = t.db.Do(ctx, "look for waiting events", func(ctx context.Context, q statement.Querier) error {
 		waiting = nil
 		s := t.db.Statement()
 		s.Add("SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM ", t.outbox.String(), " o",
-			t.force("pending"), " WHERE o.state IN (", blockedStates,
+			t.hints["pending"], " WHERE o.state IN (", blockedStates,
 			") AND o.state = 'WAITING'")
 		return s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var a event.Aggregate
@@ -201,20 +186,11 @@ func (t *Table) Mend(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var count int64
 	for some := range slices.Chunk(waiting, 1000) {
-		for len(some) > 0 {
-			err := t.db.Do(ctx, "let waiting events go on", func(ctx context.Context, q statement.Querier) error {
-				n, rest, err := t.LetGo(ctx, q, some)
-				if count += n; err == nil {
-					some = rest
-				}
-				return err
-			})
-			if err != nil {
-				return int(count), err
-			}
+		n, err := t.letRestGo(ctx, some, 0)
+		if mended += int(n); err != nil {
+			return mended, err
 		}
 	}
-	return int(count), nil
+	return mended, nil
 }

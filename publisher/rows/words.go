@@ -112,7 +112,8 @@ func (f *foreign) column(c *column.Column, alias string) string {
 	return alias + "." + f.db.Quote(c.Name)
 }
 
-// mapped lists the columns that source__map__… names, or that were found for it: all that a statement reads of a row.
+// mapped lists the columns that source__map__… names, or that were found for it: all that a statement reads of a row. A
+// login may be allowed to read no others.
 func (f *foreign) mapped() string {
 	var names []string
 	for _, c := range f.Columns() {
