@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // A connection that is there too late for its request serves the next one: of several addresses the first may be dead.
@@ -19,12 +20,13 @@ func TestDialedTooLate(t *testing.T) {
 			s := listen(t, always("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
 			next := transport()
 			ctx, cancel := context.WithCancel(t.Context())
-			dial := next.DialContext
+			dial, gone := next.DialContext, make(chan struct{})
 			next.DialContext = func(to context.Context, network, address string) (net.Conn, error) {
 				if ctx.Err() != nil {
 					return nil, errors.New("dialed again")
 				}
 				cancel()
+				<-gone // else the request might still take the connection, and break it off
 				return dial(to, network, address)
 			}
 			through := wrap(next)
@@ -32,8 +34,13 @@ func TestDialedTooLate(t *testing.T) {
 			if got := post(ctx, through, "http://"+s.Addr().String()); got != "no answer" {
 				t.Error(got)
 			}
-			for post(t.Context(), through, "http://"+s.Addr().String()) != `200 OK, "ok"` { // not there yet
-				runtime.Gosched()
+			close(gone)
+			soon, end := context.WithTimeout(t.Context(), time.Minute)
+			defer end()
+			for post(soon, through, "http://"+s.Addr().String()) != `200 OK, "ok"` { // not there yet
+				if runtime.Gosched(); soon.Err() != nil {
+					t.Fatal("the connection serves nobody")
+				}
 			}
 		})
 	}
