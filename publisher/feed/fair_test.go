@@ -255,3 +255,33 @@ func TestRowsReadBesideABacklog(t *testing.T) {
 		})
 	}
 }
+
+// TestAPageKeepsToItsLimit: a fetch is asked for more than a page takes, by what is in flight. What that was not needed
+// for comes with a later page, and no page is larger than the memory that was left for it.
+func TestAPageKeepsToItsLimit(t *testing.T) {
+	all := make([]event.Row, 6)
+	for i := range all {
+		all[i] = event.Row{Ref: event.Ref{Seq: int64(i)}, Outbox: change.Outbox{Payload: []byte("four")}}
+	}
+	s := &session{shared: &shared{}}
+	s.inFlight.events = map[event.Ref]sent{{Seq: 0}: {bytes: 4}, {Seq: 2}: {bytes: 4}}
+	for name, c := range map[string]struct {
+		limit poller.Limit
+		want  []int64
+		more  bool
+	}{
+		"by bytes":               {poller.Limit{Rows: 9, Bytes: 8}, []int64{1, 3}, true},
+		"by rows":                {poller.Limit{Rows: 3, Bytes: 99}, []int64{1, 3, 4}, true},
+		"the first is too large": {poller.Limit{Rows: 9, Bytes: 3}, []int64{1}, true},
+		"without a bound":        {poller.Limit{Rows: 9}, []int64{1, 3, 4, 5}, false},
+	} {
+		got, more := s.fresh(slices.Clone(all), c.limit, false)
+		var seqs []int64
+		for _, r := range got {
+			seqs = append(seqs, r.Ref.Seq)
+		}
+		if !slices.Equal(seqs, c.want) || more != c.more {
+			t.Errorf("%s: %v, more %v", name, seqs, more)
+		}
+	}
+}
